@@ -26,9 +26,11 @@ AouoError
 │   ├── ProviderRejected     our request is wrong: a bug or a setting
 │   │   ├── UnexplainedRefusal  the service gives no reason; perhaps the length
 │   │   ├── ToolsRefused      the model takes no tools
+│   │   ├── NotServed         nothing answers at the path where we ask
 │   │   └── NoModelService    another kind of server answers at the address
 │   ├── ModelGone            the owner: choose another model; there is none of that name
 │   ├── ProviderAuth         the key is missing or refused
+│   │   └── ScopeMissing      it is good, and may not do this
 │   ├── ProviderBilling      no money left to spend there
 │   ├── RegionRefused        the service does not serve where we are
 │   ├── ProxyRefused         the proxy on the way wants a password, or says no
@@ -310,8 +312,20 @@ class ProviderAuth(ProviderError):
     """The service refuses the key."""
 
 
+class ScopeMissing(ProviderAuth):
+    """The key is good and lacks `scope` (github.com/anomalyco/opencode/issues/21928, Apr 2026)."""
+
+    def __init__(self, message: str, *, scope: str) -> None:
+        super().__init__(message)
+        self.scope = scope
+
+
 class RegionRefused(ProviderError):
     """The service does not answer requests from the country that ours came from."""
+
+
+class NotServed(ProviderRejected):
+    """The service does not serve this path, and does not say that the model's name is wrong."""
 
 
 class NoModelService(ProviderRejected):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from aouo.facts.errors import ProviderError
@@ -143,7 +143,8 @@ class Finished:
     """The end of one model call: the whole answer, its tokens, and why it ended.
 
     `provider` and `model` say which one answered; "" = the one that was asked. `bounded_by` says
-    whether its service or a budget gave it less room than the request asked for.
+    whether its service or a budget gave it less room than the request asked for; `called` is the
+    name that the service gives the model, "" = none.
     """
 
     said: AssistantSaid
@@ -152,6 +153,7 @@ class Finished:
     provider: str = ""
     model: str = ""
     bounded_by: Literal["", "service", "budget"] = ""
+    called: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)

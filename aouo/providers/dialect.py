@@ -7,12 +7,22 @@ from dataclasses import dataclass, fields, replace
 from typing import Literal, TypeAlias
 from urllib.parse import urlsplit
 
-from aouo.facts.errors import ModelGone, NoModelService, ProviderRejected, UnexplainedRefusal
+from aouo.facts.errors import (
+    ModelGone,
+    NoModelService,
+    NotServed,
+    ProviderRejected,
+    ScopeMissing,
+    UnexplainedRefusal,
+)
 from aouo.facts.transcript import AssistantSaid, ModelRequest
-from aouo.providers.failures import NotServed, ParameterRefused
+from aouo.providers.effort import LADDER, efforts_of, fitting, left_after, names_thinking
+from aouo.providers.failures import FieldsRefused, ParameterRefused
 from aouo.providers.room import Room
-from aouo.providers.thoughts import THOUGHTS, Signed
+from aouo.providers.thoughts import THOUGHTS, Forgotten, Signed
 
+Refusal: TypeAlias = ProviderRejected | ModelGone | ScopeMissing
+"""What another dialect may help against."""
 _Wire: TypeAlias = Literal["chat", "responses"]
 
 _OPENAI = "api.openai.com"
@@ -49,10 +59,12 @@ class Dialect:
     cache_key: bool = False
     """Requests with the same beginning send the same cache key (Mistral)."""
     wire: _Wire = "chat"
-    effort: bool = True
-    """The model takes the owner's setting of how much to think."""
+    efforts: tuple[str, ...] = LADDER
+    """The values of how much to think that the model takes, () = none."""
     tools_think: bool = True
     """The model may think when it has tools; if not, the effort `none` must be sent."""
+    tools: bool = True
+    """The model takes tools, with thoughts or without, on one of the wires."""
     switched: bool = False
     """Thinking is turned off by the field `thinking`."""
     encrypted: bool = True
@@ -68,14 +80,14 @@ class Dialect:
         """Return the effort to send, "" for none."""
         if request.tools and not self.tools_think:
             return "none"
-        return request.effort if self.effort else ""
+        return fitting(request.effort, self.efforts)
 
     def quiet(self, request: ModelRequest) -> Dialect:
         """Return the dialect without the fields that the owner set."""
         return replace(
             self,
             temperature=self.temperature and request.temperature is None,
-            effort=self.effort and not request.effort,
+            efforts=() if request.effort else self.efforts,
         )
 
     def answering(self, request: ModelRequest) -> Dialect:
@@ -110,27 +122,30 @@ def first_dialect(model: str, base_url: str) -> Dialect:
         max_tokens="max_completion_tokens" if _THINKS.match(model) else "max_tokens",
         wire="responses" if f".{host}".endswith(f".{_OPENAI}") else "chat",
         switched=bool(_SWITCHED.fullmatch(model)),
+        efforts=efforts_of(model),
     )
 
 
-def alternatives(
-    dialect: Dialect, refused: ProviderRejected | ModelGone, request: ModelRequest
-) -> tuple[Dialect, ...]:
+def alternatives(dialect: Dialect, refused: Refusal, request: ModelRequest) -> tuple[Dialect, ...]:
     """Return the dialects to try next, the likeliest first; () = no change of ours can help."""
     match refused:
         case ParameterRefused():
-            return _without(dialect, _field(refused), request)
+            return _without(dialect, refused, request)
         case NotServed() | NoModelService() if dialect.wire == "responses":
             return _on_other_wire(dialect)
+        case ScopeMissing():
+            return _on_other_wire(dialect)
+        case FieldsRefused():
+            return _bare(dialect, request)
         case ModelGone() if not dialect.proven:  # some are served by one of the wires only
             return _on_other_wire(dialect)
         case UnexplainedRefusal():
-            return _bare(dialect, request)
+            return (*thinking_less(dialect, refused, request), *_bare(dialect, request))
         case _:
             return ()
 
 
-def is_about_us(refused: ProviderRejected | ModelGone) -> bool:
+def is_about_us(refused: Refusal) -> bool:
     """Whether a refusal names something that a dialect decides."""
     if isinstance(refused, ParameterRefused):
         return bool(_DECIDED.fullmatch(_field(refused)))
@@ -142,9 +157,11 @@ def _field(refused: ParameterRefused) -> str:
     return path[-1] if path[-1] == "reasoning_content" else path[0]
 
 
-def _without(dialect: Dialect, field: str, request: ModelRequest) -> tuple[Dialect, ...]:
+def _without(
+    dialect: Dialect, refused: ParameterRefused, request: ModelRequest
+) -> tuple[Dialect, ...]:
     """Return the dialects without one field that was refused by its name."""
-    match field:
+    match _field(refused):
         case "max_tokens" if dialect.max_tokens == "max_tokens":
             return (replace(dialect, max_tokens="max_completion_tokens"),)
         case "max_tokens" | "max_completion_tokens" | "max_output_tokens" if dialect.max_tokens:
@@ -162,26 +179,41 @@ def _without(dialect: Dialect, field: str, request: ModelRequest) -> tuple[Diale
         case "include" if dialect.encrypted:
             return (replace(dialect, encrypted=False),)
         case "reasoning_effort" | "reasoning" | "thinking":
-            return _thinking_otherwise(dialect, request)
+            return _thinking_otherwise(dialect, refused, request)
         case "model":
             return _on_other_wire(dialect)
         case _:
             return ()
 
 
-def _thinking_otherwise(dialect: Dialect, request: ModelRequest) -> tuple[Dialect, ...]:
+def thinking_less(
+    dialect: Dialect, refused: ProviderRejected, request: ModelRequest
+) -> tuple[Dialect, ...]:
+    """Return the dialect after a refusal without a field that is about thinking: with the nearest
+    effort that is left, () = there is none, or it is about something else."""
+    sent = dialect.effort_of(request)
+    if not sent or not request.effort or not names_thinking(str(refused)):
+        return ()
+    lowered = replace(dialect, efforts=left_after(dialect.efforts, sent, str(refused)))
+    return (lowered,) if lowered.efforts else ()
+
+
+def _thinking_otherwise(
+    dialect: Dialect, refused: ParameterRefused, request: ModelRequest
+) -> tuple[Dialect, ...]:
     """Return the dialects after a refused effort.
 
-    If one was sent, it is left out. If none was, tools and thoughts do not go together: then the
-    other wire is tried, or no thoughts.
+    If one was sent, another is, or it is left out. If none was, tools and thoughts do not go
+    together: then the other wire is tried, or no thoughts.
 
     Source: "Function tools with reasoning_effort are not supported for gpt-5.6-luna in
     /v1/chat/completions. To use function tools, use /v1/responses or set reasoning_effort to
     'none'", param `reasoning_effort` (github.com/langflow-ai/langflow/issues/14361, Jul 2026).
     """
     with_tools = bool(request.tools)
-    if dialect.effort and request.effort and (dialect.tools_think or not with_tools):
-        return (replace(dialect, effort=False),)
+    sent = dialect.effort_of(request)
+    if sent and request.effort and (dialect.tools_think or not with_tools):
+        return (replace(dialect, efforts=left_after(dialect.efforts, sent, str(refused))),)
     if dialect.wire != "chat" or not with_tools:
         return ()
     other = _on_other_wire(dialect)
@@ -195,7 +227,14 @@ def _on_other_wire(dialect: Dialect) -> tuple[Dialect, ...]:
         return ()
     wire: _Wire = "chat" if dialect.wire == "responses" else "responses"
     return (
-        replace(dialect, wire=wire, other_wire=False, effort=True, tools_think=True, proven=False),
+        replace(
+            dialect,
+            wire=wire,
+            other_wire=False,
+            efforts=dialect.efforts or LADDER,
+            tools_think=True,
+            proven=False,
+        ),
     )
 
 
@@ -226,10 +265,15 @@ class Dialects:
     def __init__(self) -> None:
         self._known: dict[tuple[str, str], Dialect] = {}
         self._rooms: dict[tuple[str, str], Room] = {}
+        self._forgotten: dict[tuple[str, str], Forgotten] = {}
 
     def room(self, base_url: str, model: str) -> Room:
         """Return what is known of the room for the model's answers."""
         return self._rooms.setdefault((base_url, model), Room())
+
+    def forgotten(self, base_url: str, model: str) -> Forgotten:
+        """Return what the model's service did not take back of earlier answers."""
+        return self._forgotten.setdefault((base_url, model), Forgotten())
 
     def of(self, base_url: str, model: str, first: Dialect = PLAIN) -> Dialect:
         return self._known.get((base_url, model), first)

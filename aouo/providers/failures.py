@@ -15,13 +15,16 @@ from aouo.facts.errors import (
     ContentFiltered,
     ModelGone,
     NoModelService,
+    NotServed,
     PlanTooSmall,
     PromptTooLong,
+    ProviderAuth,
     ProviderBusy,
     ProviderError,
     ProviderRejected,
     ProxyRefused,
     QuotaUsedUp,
+    ScopeMissing,
     ToolsRefused,
     UnexplainedRefusal,
 )
@@ -31,7 +34,9 @@ from aouo.providers.refusals import (
     BY_LIMIT,
     BY_SENTENCE,
     BY_STATUS,
+    MISSING_SCOPE,
     NONE_OF_IT,
+    OTHER_FIELDS,
     PER_MINUTE,
     THE_ANSWER,
     THE_PROMPT,
@@ -40,7 +45,7 @@ from aouo.providers.refusals import (
 )
 from aouo.providers.roads import retry_after_s, used_up_for_the_day
 
-__all__ = ["AnswerTooLarge", "NotServed", "ParameterRefused", "UnexplainedRefusal"]
+__all__ = ["AnswerTooLarge", "FieldsRefused", "NotServed", "ParameterRefused", "UnexplainedRefusal"]
 
 MAX_QUOTE_CHARS = 300
 _LEAST_ROOM = 256
@@ -58,8 +63,9 @@ class ParameterRefused(ProviderRejected):
         self.parameter = parameter
 
 
-class NotServed(ProviderRejected):
-    """The service does not serve this path, and does not say that the model's name is wrong."""
+class FieldsRefused(ProviderRejected):
+    """No server behind the service takes all our optional fields, and it names none (OpenRouter:
+    github.com/CodebuffAI/freebuff/issues/914, Jul 2026)."""
 
 
 class AnswerTooLarge(ProviderRejected):
@@ -173,6 +179,10 @@ def _made(
         return ModelGone(text, model=model)
     if kind is ProxyRefused:
         return ProxyRefused(text, cure=wants_password())
+    if kind is ProviderAuth and (scope := MISSING_SCOPE.search(_message(error))):
+        return ScopeMissing(text, scope=scope[1])
+    if kind is ProviderRejected and OTHER_FIELDS.fullmatch(_message(error).strip()):
+        return FieldsRefused(text)
     parameter = rejected_parameter(error)
     if kind in (ProviderRejected, UnexplainedRefusal) and parameter:
         return ParameterRefused(text, parameter)

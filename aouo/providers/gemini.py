@@ -7,7 +7,8 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING
 
 from aouo.facts.errors import ProviderAuth, UnexplainedRefusal
-from aouo.facts.transcript import ModelEvent, ModelRequest, PaidForNothing
+from aouo.facts.transcript import AssistantSaid, ModelEvent, ModelRequest, PaidForNothing
+from aouo.providers.dialect import thinking_less
 from aouo.providers.formats.chat_requests import encode
 from aouo.providers.formats.gemini import GeminiParser, gemini_body
 from aouo.providers.service import ServiceModel
@@ -20,12 +21,15 @@ class GeminiModel(ServiceModel):
     """A `ChatModel` of Gemini."""
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        """Ask the model; after an unexplained refusal once more without the owner's fields."""
+        """Ask the model; after an unexplained refusal again without signatures, with another
+        effort, and without the owner's fields."""
         endpoint = await self._connected()
         known, first, answered = self._dialect, None, False
-        quiet = known.quiet(request)
-        for dialect in dict.fromkeys((known, quiet)):
-            body = encode(gemini_body(request, model=self.model, dialect=dialect))
+        tries, dropped = [known], list[AssistantSaid]()
+        while tries:
+            dialect = tries.pop(0)
+            sent = self._forgotten.without(request)
+            body = encode(gemini_body(sent, model=self.model, dialect=dialect))
             try:
                 async with aclosing(endpoint.stream(body)) as events:
                     async for event in events:
@@ -34,8 +38,15 @@ class GeminiModel(ServiceModel):
                         yield event
                 return
             except UnexplainedRefusal as refused:
+                if first is None and not answered:
+                    first = refused
+                    dropped = self._forgotten.forget(request, self.provider, self.model)
+                    others = (*thinking_less(known, refused, request), known.quiet(request))
+                    tries = [known] if dropped else []
+                    tries += [one for one in dict.fromkeys(others) if one != known]
                 first = first or refused
-                if answered or dialect == quiet:
+                if answered or not tries:
+                    self._forgotten.recall(dropped)
                     first.may_have_cost = refused.may_have_cost
                     raise first from refused
                 if refused.may_have_cost:

@@ -138,6 +138,8 @@ BY_STATUS: dict[int, type[ProviderError]] = {
     524: ProviderTimeout,
 }
 
+OTHER_FIELDS = re.compile(r"No endpoints found that can handle the requested parameters\b.*")
+
 BY_SENTENCE: tuple[tuple[Pattern[str], type[ProviderError]], ...] = (
     # DeepSeek, with 400 and the code of any bad request (github.com/deepwn/addi/issues/13, 2026-03;
     # since V4: github.com/QuantumNous/new-api/pull/4428, 2026-04)
@@ -217,7 +219,14 @@ BY_SENTENCE: tuple[tuple[Pattern[str], type[ProviderError]], ...] = (
     (re.compile(r"expected element type <function> but have <\w+>"), Stumbled),
     # Ollama's cloud, with 403 (ollama/ollama#15741, 2026-05)
     (re.compile(r"this model requires a subscription, .*"), ModelGone),
+    # as well, with 402, and others whose plan has the model as an extra only
+    (re.compile(r".*\bextra usage only\b.*|.*\bonly available with extra usage\b.*"), ModelGone),
+    # OpenRouter, with 404: `ParameterRefused`'s sibling `FieldsRefused`
+    (OTHER_FIELDS, ProviderRejected),
 )
+
+MISSING_SCOPE = re.compile(r"Missing scopes: ([\w.]*\w)")
+"""Of an OpenAI key that may call some endpoints only, with 401."""
 
 THE_PROMPT = frozenset({"input_tokens", "messages", "prompt"})
 """Named as the parameter at fault they mean its length: vLLM `input_tokens`

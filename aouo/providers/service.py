@@ -12,11 +12,26 @@ from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from aouo.facts.errors import ModelGone, ProviderError, ProviderRejected, UnexplainedRefusal
-from aouo.facts.transcript import ModelEvent, ModelRequest, PaidForNothing
+from aouo.facts.errors import (
+    ModelGone,
+    ProviderError,
+    ProviderRejected,
+    ScopeMissing,
+    ToolsRefused,
+    UnexplainedRefusal,
+)
+from aouo.facts.transcript import AssistantSaid, ModelEvent, ModelRequest, PaidForNothing
 from aouo.plumbing.logs import log
 from aouo.providers.aloud import Aloud
-from aouo.providers.dialect import Dialect, Dialects, alternatives, first_dialect, is_about_us
+from aouo.providers.dialect import (
+    Dialect,
+    Dialects,
+    Refusal,
+    alternatives,
+    first_dialect,
+    is_about_us,
+)
+from aouo.providers.effort import fitting
 from aouo.providers.failures import ParameterRefused
 from aouo.providers.formats.chat_answers import ChatParser
 from aouo.providers.formats.chat_requests import Bodies, wants_marks
@@ -25,7 +40,7 @@ from aouo.providers.formats.responses_requests import ResponsesBodies
 from aouo.providers.http import Session
 from aouo.providers.refusals import refuses_pictures, refuses_this_picture
 from aouo.providers.room import counted_together
-from aouo.providers.thoughts import is_at, signed_in, wants_thoughts
+from aouo.providers.thoughts import Forgotten, is_at, signed_in, wants_thoughts
 
 if TYPE_CHECKING:
     from aouo.providers.endpoint import AnswerParser, ChatEndpoint, Line
@@ -72,8 +87,19 @@ class ServiceModel(ABC):
     def left_out(self) -> tuple[str, ...]:
         """The owner's settings that the service does not take; requests omit them."""
         dialect = self._dialect
-        taken = {"provider.temperature": dialect.temperature, "provider.effort": dialect.effort}
+        taken = {
+            "provider.temperature": dialect.temperature,
+            "provider.effort": bool(dialect.efforts),
+        }
         return tuple(setting for setting, is_taken in taken.items() if not is_taken)
+
+    def effort_for(self, wish: str) -> str:
+        """Return what requests say of how much to think, where the owner wishes for this."""
+        return fitting(wish, self._dialect.efforts)
+
+    @property
+    def _forgotten(self) -> Forgotten:
+        return self.dialects.forgotten(self.base_url, self.model)
 
     @property
     def _dialect(self) -> Dialect:
@@ -89,8 +115,11 @@ class ServiceModel(ABC):
         if refused is None:
             return
         who = {"provider": self.provider, "model": self.model, "error": str(refused)}
-        if was.effort and not now.effort and request.effort:
-            log.warning("setting_refused", setting="provider.effort", value=request.effort, **who)
+        if was.efforts != now.efforts and request.effort:
+            sent = now.effort_of(request)
+            log.warning(
+                "setting_refused", setting="provider.effort", value=request.effort, sent=sent, **who
+            )
         if was.temperature and not now.temperature and request.temperature is not None:
             value = request.temperature
             log.warning("setting_refused", setting="provider.temperature", value=value, **who)
@@ -190,21 +219,29 @@ class CompatibleModel(ServiceModel):
         """
         endpoint = await self._connected()
         known = self._dialect
+        if request.tools and not known.tools:
+            raise ToolsRefused(f"{self.provider}: {self.model} takes no tools at this address")
         tries, guessed = [known], None
+        dropped: list[AssistantSaid] = []
         for left in range(_TRIES_MAX, 0, -1):
             dialect, *tries = tries
             answered = False
             try:
-                async with aclosing(self._asked(endpoint, request, dialect)) as events:
+                sent = self._forgotten.without(request)
+                async with aclosing(self._asked(endpoint, sent, dialect)) as events:
                     async for event in events:
                         if not answered:
                             answered = True
                             self._learn(known, dialect.answering(request), request, guessed)
                         yield event
                 return
-            except (ProviderRejected, ModelGone) as refused:
+            except (ProviderRejected, ModelGone, ScopeMissing) as refused:
                 if answered:
                     raise
+                if not dropped and (dropped := self._forget(dialect, refused, request)):
+                    tries = [dialect, *tries]
+                    guessed = guessed or refused
+                    continue
                 others = self._others(dialect, refused, request, guessed)
                 if _is_named(refused, dialect, others) and not guessed:
                     self._learn(known, others[0], request, refused)
@@ -213,6 +250,10 @@ class CompatibleModel(ServiceModel):
                     guessed = guessed or refused
                 tries = [*others, *(one for one in tries if one not in others)]
                 if not tries or left == 1:
+                    self._forgotten.recall(dropped)
+                    if _needs_no_tools(refused, dialect, request):
+                        self._learn(known, replace(known, tools=False), request, refused)
+                        raise ToolsRefused(str(guessed or refused)) from refused
                     if guessed is None or _says_more(refused, guessed):
                         raise
                     guessed.may_have_cost = refused.may_have_cost  # the others were reported above
@@ -223,33 +264,35 @@ class CompatibleModel(ServiceModel):
     def _others(
         self,
         dialect: Dialect,
-        refused: ProviderRejected | ModelGone,
+        refused: Refusal,
         request: ModelRequest,
         guessed: ProviderError | None,
     ) -> tuple[Dialect, ...]:
-        """Return the dialects to try next.
-
-        Encrypted thoughts of another key or organization are refused as input, without a field's
-        name or as `input`. A dialect that was learnt and is refused later is forgotten: the service
-        has changed.
-
-        Source: `invalid_encrypted_content`, github.com/openai/codex/issues/8119 (Dec 2025).
-        """
+        """Return the dialects to try next. One that was learnt and is refused later is forgotten:
+        the service has changed."""
         if request.has_pictures and (refuses_pictures(refused) or refuses_this_picture(refused)):
             return ()  # `KnownModel` handles that
         if any(counted_together(refused, request.max_tokens)):
             return ()  # its numbers show that it is about the size
         if isinstance(guessed, UnexplainedRefusal) and isinstance(refused, UnexplainedRefusal):
             return ()  # the tries already cover all possible causes
-        of_input = isinstance(refused, ParameterRefused) and refused.parameter.startswith("input")
-        perhaps = dialect.wire == "responses" and (
-            of_input or isinstance(refused, UnexplainedRefusal)
-        )
-        if perhaps and self._responses.forget_thoughts(request):
-            return (dialect, *alternatives(dialect, refused, request))
         found = alternatives(dialect, refused, request)
         changed = dialect.proven and replace(dialect, proven=False) != self._first
         return (self._first,) if not found and changed and is_about_us(refused) else found
+
+    def _forget(
+        self, dialect: Dialect, refused: Refusal, request: ModelRequest
+    ) -> list[AssistantSaid]:
+        """Forget what another key or version may have made, after a refusal that may be about it:
+        one without a field's name or, of Responses, one that names its input."""
+        of_input = isinstance(refused, ParameterRefused) and refused.parameter.startswith("input")
+        if not isinstance(refused, UnexplainedRefusal) and not (
+            of_input and dialect.wire == "responses"
+        ):
+            return []
+        if any(counted_together(refused, request.max_tokens)):
+            return []
+        return self._forgotten.forget(request, self.provider, self.model)
 
     def _asked(
         self, endpoint: ChatEndpoint, request: ModelRequest, dialect: Dialect
@@ -268,15 +311,22 @@ class CompatibleModel(ServiceModel):
         return line_to(base_url=self.base_url, api_key=self.api_key, session=self.session)
 
 
-def _says_more(refused: ProviderRejected | ModelGone, guessed: ProviderError) -> bool:
+def _needs_no_tools(refused: ProviderError, dialect: Dialect, request: ModelRequest) -> bool:
+    """Whether tools were refused with thoughts and without, and the other wire is not there
+    (dev.to/aihubmix/migrating-to-gpt-61-sol, Oct 2026)."""
+    about_thoughts = isinstance(refused, ParameterRefused) and refused.parameter.startswith(
+        "reason"
+    )
+    return bool(request.tools) and about_thoughts and not dialect.tools_think
+
+
+def _says_more(refused: Refusal, guessed: ProviderError) -> bool:
     """Whether to raise the last refusal, and not the first one, which the guesses began with."""
     named = isinstance(guessed, ParameterRefused)
     return type(refused) is ProviderRejected or (named and isinstance(refused, ModelGone))
 
 
-def _is_named(
-    refused: ProviderRejected | ModelGone, dialect: Dialect, others: tuple[Dialect, ...]
-) -> bool:
+def _is_named(refused: Refusal, dialect: Dialect, others: tuple[Dialect, ...]) -> bool:
     """Whether the refusal names one field that can be changed on the same wire."""
     return isinstance(refused, ParameterRefused) and [other.wire for other in others] == [
         dialect.wire

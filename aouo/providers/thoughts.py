@@ -20,10 +20,10 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, TypeAlias, cast
 
-from aouo.facts.transcript import AssistantSaid, Message
+from aouo.facts.transcript import AssistantSaid, Message, ModelRequest
 
 _WIRE = "chat"
 _CHARS_MAX = 200_000
@@ -166,6 +166,65 @@ def signed(message: dict[str, Any], where: Signed) -> dict[str, Any]:
         detail = {"type": "reasoning.encrypted", "data": FOREIGN, "id": first["id"], "index": 0}
         return message | {_DETAILS: [detail | {"format": "google-gemini-v1"}]}
     return message
+
+
+def _unsigned(said: AssistantSaid, provider: str, model: str) -> AssistantSaid:
+    """Return an answer without what only the key and the model can read that made it; itself if
+    nothing of that goes to this model."""
+    if not said.native or said.native not in sent_of(said, provider, model):
+        return said
+    kept: dict[str, Any] = json.loads(said.native)
+    if kept.get("wire") != _WIRE:
+        return replace(said, native="")
+    if "thoughts" in kept:
+        return said
+    message, *calls = (
+        {name: value for name, value in one.items() if name not in (_DETAILS, _EXTRA)}
+        for one in (kept["message"], *kept["calls"])
+    )
+    if (message, calls) == (kept["message"], kept["calls"]):
+        return said
+    return replace(said, native=json.dumps(kept | {"message": message, "calls": calls}))
+
+
+_FORGOTTEN_MAX = 2_000
+
+
+class Forgotten:
+    """Signatures and encrypted thoughts that a service did not take back: another key, project,
+    route or version of the model made them.
+
+    Sources: "Corrupted thought signature" (docs.apiyi.com/en/faq/gemini-thought-signature-missing,
+    15 Oct 2026), `invalid_encrypted_content` (github.com/openai/codex/issues/8119, Dec 2025).
+    """
+
+    def __init__(self) -> None:
+        self._bare: dict[AssistantSaid, AssistantSaid] = {}
+
+    def forget(self, request: ModelRequest, provider: str, model: str) -> list[AssistantSaid]:
+        """Send the answers of this request without them from now on; return those that change."""
+        said = [one for one in request.messages if type(one) is AssistantSaid]
+        found = {one: _unsigned(one, provider, model) for one in said if one not in self._bare}
+        new = {one: bare for one, bare in found.items() if bare is not one}
+        self._bare |= new
+        for one in list(self._bare)[: max(0, len(self._bare) - _FORGOTTEN_MAX)]:
+            del self._bare[one]
+        return list(new)
+
+    def recall(self, answers: Sequence[AssistantSaid]) -> None:
+        """Send them again: it was not for them that the request was refused."""
+        for one in answers:
+            self._bare.pop(one, None)
+
+    def without(self, request: ModelRequest) -> ModelRequest:
+        """Return the request as it is sent."""
+        if not self._bare:
+            return request
+        messages = (
+            self._bare.get(one, one) if type(one) is AssistantSaid else one
+            for one in request.messages
+        )
+        return replace(request, messages=tuple(messages))
 
 
 class Thoughts:

@@ -19,6 +19,7 @@ _BECAUSE: dict[type[errors.ProviderError], str] = {
     errors.PromptTooLong: "too-long",
     errors.ContentFiltered: "filtered",
     errors.ProviderBroke: "broke",
+    errors.ScopeMissing: "scope",
     errors.ProviderAuth: "key",
     errors.ProviderBilling: "money",
     errors.ModelGone: "gone",
@@ -27,13 +28,14 @@ _BECAUSE: dict[type[errors.ProviderError], str] = {
     errors.NoModelService: "no-service",
     errors.ProxyRefused: "proxy",
     errors.CertificateRefused: "certificate",
+    errors.NotServed: "no-path",
     errors.ProviderRejected: "rejected",
     errors.UnexplainedRefusal: "rejected",
 }
 """The name of each kind of failure; of an error's kinds the first one counts."""
 _REASONS = {kind.__name__: why for kind, why in _BECAUSE.items()}
-_FOR_OWNER = frozenset({"computing", "region", "tools", "broke"})
-_FOR_OTHERS = frozenset({"region", "tools", "broke"})
+_FOR_OWNER = frozenset({"computing", "region", "tools", "broke", "no-path"})
+_FOR_OTHERS = frozenset({"region", "tools", "broke", "no-path"})
 
 
 def offered(name: str, window_tokens: int, *, sees: bool, cost: tuple[float, float] | None) -> str:
@@ -61,7 +63,8 @@ def failed(error: errors.ProviderError, reference: str, *, for_owner: bool) -> s
             kind = next(
                 (name for kind, name in _BECAUSE.items() if isinstance(error, kind)), "else"
             )
-    said = text(f"models.failed-{kind}", reference=reference)
+    scope = error.scope if isinstance(error, errors.ScopeMissing) else ""
+    said = text(f"models.failed-{kind}", reference=reference, scope=scope)
     if for_owner and kind in _FOR_OWNER:
         return f"{said} {text(f'models.owner-{kind}')}"
     if not for_owner and kind in _FOR_OTHERS:

@@ -85,8 +85,8 @@ def doctor(runner: CliRunner, name: str = "model") -> list[tuple[str, str, str]]
         (
             "kimi",
             {"effort": "none"},
-            "provider.effort is refused by kimi-k3; requests go without it",
-            'Set provider.effort to "".',
+            "kimi-k3 takes no provider.effort of none; requests say low",
+            "Set provider.effort to low.",
         ),
         (
             "kimi",

@@ -311,19 +311,27 @@ async def test_a_turn_with_calls_goes_back_in_the_parts_it_came_in(
     ]
 
 
-async def test_a_lost_signature_is_refused_by_the_service_we_test_against(
+async def test_signatures_that_the_service_does_not_know_are_left_out_from_then_on(
     server: GeminiServer, session: aiohttp.ClientSession
 ) -> None:
+    """Another key, project or version of the model made them: one refused request, and then none.
+    The history stays, and so does what is signed since."""
     said = AssistantSaid("", (ToolCall("t", "look", "{}"),), json.dumps(
         {"wire": "gemini", "parts": [{"functionCall": {"name": "look"}}]}
     ))  # fmt: skip
+    model = await model_at(server, session)
+    asked = asking(UserSaid("Look"), said, ToolReturned("t", "look", "dark"))
 
-    with pytest.raises(ProviderRejected):
-        await finished(
-            await model_at(server, session),
-            asking(UserSaid("Look"), said, ToolReturned("t", "look", "dark")),
-        )
-    assert server.refusals.pop().trouble == "signature"
+    for _ in range(2):
+        server.say("It is dark.")
+        assert (await finished(model, asked)).said.text == "It is dark."
+
+    assert [refusal.trouble for refusal in server.refusals] == ["signature"]
+    server.refusals.clear()
+    assert len(server.requests) == 3
+    told = json.dumps(server.requests[-1]["contents"])
+    assert "dark" in told
+    assert FOREIGN in told
 
 
 @pytest.mark.parametrize(

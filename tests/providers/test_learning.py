@@ -4,6 +4,7 @@ their own rules, each with its own words, and what is learnt from them."""
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,8 +12,22 @@ from typing import Any
 import aiohttp
 import pytest
 
-from aouo.facts.errors import ModelGone, ProviderBusy, ProviderRejected
-from aouo.facts.transcript import AssistantSaid, Finished, ModelRequest, ToolSpec, UserSaid
+from aouo.facts.errors import (
+    ModelGone,
+    ProviderBusy,
+    ProviderRejected,
+    ScopeMissing,
+    ToolsRefused,
+)
+from aouo.facts.transcript import (
+    AssistantSaid,
+    Finished,
+    ModelRequest,
+    ToolCall,
+    ToolReturned,
+    ToolSpec,
+    UserSaid,
+)
 from aouo.providers.dialect import Dialects, first_dialect
 from aouo.providers.failures import UnexplainedRefusal
 from aouo.providers.service import CompatibleModel
@@ -437,3 +452,159 @@ async def test_a_picture_that_is_refused_teaches_nothing(session: aiohttp.Client
             await answer(model_at(server.base_url, "m", session), HELLO)
 
     assert len(server.requests) == 1
+
+
+def values(*listed: str) -> str:
+    return f"Unsupported value. Supported values are: {', '.join(map(repr, listed))}."
+
+
+@pytest.mark.parametrize(
+    ("name", "wish", "taken", "sent"),
+    [
+        ("m", "none", ("low", "medium", "high"), "low"),
+        ("m", "minimal", ("low", "high"), "low"),
+        ("m", "max", ("low", "medium", "high"), "high"),
+        ("m", "medium", ("none", "high"), "high"),
+        ("m", "8192", ("low", "high"), "high"),
+        ("m", "0", ("none", "low"), "none"),
+        ("gpt-6.1-sol", "none", ("low", "medium", "high", "xhigh"), "low"),
+        ("x-ai/grok-4.6", "max", ("low", "medium", "high", "xhigh"), "xhigh"),
+        ("mistral-small-4", "low", ("none", "high"), "high"),
+    ],
+)
+@pytest.mark.parametrize("lists", [True, False])
+async def test_an_effort_is_lowered_or_raised_to_the_nearest_that_is_taken(
+    session: aiohttp.ClientSession,
+    name: str,
+    wish: str,
+    taken: tuple[str, ...],
+    sent: str,
+    lists: bool,
+) -> None:
+    """Whoever asks for the least shall not get a model's default: `reasoning_effort` is sent."""
+    if not lists and wish in {"medium", "8192"}:
+        pytest.skip("nothing tells which of two neighbours it takes")
+
+    def script(body: Body) -> Reply:
+        if body.get("reasoning_effort") in taken:
+            return Says("Hello.")
+        words = values(*taken) if lists else "Unsupported value."
+        return refusal(400, message=words, code="unsupported_value", param="reasoning_effort")
+
+    async with ModelServer(script) as server:
+        model = model_at(server.base_url, name, session)
+        for _ in range(2):
+            assert await answer(model, replace(HELLO, effort=wish)) == "Hello."
+
+    assert len(server.requests) <= 3
+    assert server.requests[-1]["reasoning_effort"] == sent == model.effort_for(wish)
+
+
+async def test_thinking_that_cannot_be_turned_off_is_asked_for_the_least(
+    session: aiohttp.ClientSession,
+) -> None:
+    """OpenRouter names no field (github.com/earendil-works/pi/issues/8454, 2026)."""
+
+    def script(body: Body) -> Reply:
+        if body.get("reasoning_effort") in {"none", "minimal"}:
+            words = "Reasoning is mandatory for this endpoint and cannot be disabled."
+            return refusal(400, message=words, code=400)
+        return Says("Hello.")
+
+    async with ModelServer(script) as server:
+        model = model_at(server.base_url, "m", session)
+        assert await answer(model, replace(HELLO, effort="none")) == "Hello."
+
+    assert server.requests[-1]["reasoning_effort"] == "low"
+
+
+async def test_fields_that_no_endpoint_takes_are_left_out_and_nothing_else_is(
+    session: aiohttp.ClientSession,
+) -> None:
+    def script(body: Body) -> Reply:
+        if "reasoning_effort" in body:
+            words = "No endpoints found that can handle the requested parameters."
+            return refusal(404, message=words, code=404)
+        return Says("Hello.")
+
+    async with ModelServer(script) as server:
+        model = model_at(server.base_url, "m", session)
+        for _ in range(2):
+            assert await answer(model, replace(HELLO, effort="xhigh")) == "Hello."
+
+    assert len(server.requests) == 3
+
+
+@pytest.mark.parametrize("helps", [True, False])
+async def test_a_key_without_a_scope_is_tried_on_the_other_wire(
+    session: aiohttp.ClientSession, helps: bool
+) -> None:
+    words = "You have insufficient permissions for this operation. Missing scopes: model.request."
+
+    def script(body: Body) -> Reply:
+        if helps and "input" in body:
+            return Says("Hello.")
+        return refusal(401, message=words, code="")
+
+    wires = ("/chat/completions", "/responses")
+    async with ModelServer(script, wires=wires) as server:
+        model = model_at(server.base_url, "m", session)
+        if helps:
+            for _ in range(2):
+                assert await answer(model, HELLO) == "Hello."
+            assert len(server.requests) == 3
+            return
+        with pytest.raises(ScopeMissing) as caught:
+            await answer(model, HELLO)
+
+    assert caught.value.scope == "model.request"
+
+
+async def test_tools_that_are_taken_at_no_address_cost_no_further_request(
+    session: aiohttp.ClientSession,
+) -> None:
+    """gpt-6.1-sol behind a gateway that has Chat Completions alone."""
+
+    def script(body: Body) -> Reply:
+        if body.get("tools"):
+            return named("reasoning_effort", "unsupported_value")
+        return Says("Hello.")
+
+    async with ModelServer(script) as server:
+        model = model_at(server.base_url, "gpt-6.1-sol", session)
+        for _ in range(3):
+            with pytest.raises(ToolsRefused):
+                await answer(model, replace(HELLO, tools=(ADD,)))
+        assert len(server.requests) <= 3
+        assert await answer(model, replace(HELLO, tools=())) == "Hello."
+
+
+async def test_foreign_signatures_go_before_anything_else_does(
+    session: aiohttp.ClientSession,
+) -> None:
+    """On the chat wire, too: details and `extra_content`, and neither thoughts nor ids."""
+    native = {
+        "wire": "chat",
+        "provider": "mine",
+        "model": "m",
+        "message": {"reasoning_details": [{"type": "reasoning.encrypted", "data": "foreign"}]},
+        "calls": [{"id": "call_1"}],
+    }
+    said = AssistantSaid("", (ToolCall("c", "add", "{}"),), json.dumps(native))
+    request = replace(
+        HELLO, messages=(UserSaid("Hi"), said, ToolReturned("c", "add", "added"), UserSaid("So?"))
+    )
+
+    def script(body: Body) -> Reply:
+        if "foreign" in json.dumps(body):
+            return refusal(400, message="Corrupted thought signature.", code=400)
+        return Says("Hello.")
+
+    async with ModelServer(script) as server:
+        model = model_at(server.base_url, "m", session)
+        for _ in range(2):
+            assert await answer(model, request) == "Hello."
+
+    assert len(server.requests) == 3
+    assert "call_1" in json.dumps(server.requests[-1])
+    assert len(server.requests[-1]["messages"]) == len(server.requests[0]["messages"])

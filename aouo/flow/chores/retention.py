@@ -172,7 +172,7 @@ async def keep_copies(database: Database, clock: Clock, owner_notices: OwnerNoti
                 log.warning("database_not_copied", why="there is too little room")
         except SetupError as error:
             log.error("database_not_copied", why=str(error))
-            await owner_notices.tell(partial(text, "storage.no-copy", problem=str(error)))
+            await owner_notices.tell(partial(text, "parts.no-copy", problem=str(error)))
 
 
 @dataclass(slots=True, eq=False, kw_only=True)

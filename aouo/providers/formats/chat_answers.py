@@ -57,6 +57,7 @@ class ChatParser:
         """The service ended the answer; nothing more is read."""
         self._provider = provider
         self._model = model
+        self._called = ""
         self._mask = mask
         self._events = EventStream(provider, mask=mask)
         self._text: list[str] = []
@@ -97,7 +98,7 @@ class ChatParser:
         extras = [call.extra for call in self._calls]
         native = self._thoughts.native(self._provider, self._model, ids, extras)
         said = AssistantSaid("".join(self._text), calls, native)
-        return Finished(said, self._usage, reason)
+        return Finished(said, self._usage, reason, called=self._called)
 
     def _read_rest(self) -> None:
         """Read what follows the last newline; for plain JSON that is the whole answer."""
@@ -116,6 +117,7 @@ class ChatParser:
             raise failure(self._provider, status_of(error), error, mask=self._mask)
         try:
             self._read_usage(chunk)
+            self._called = str(chunk.get("model") or self._called)
             for choice in chunk.get("choices") or ():
                 if not choice.get("index"):  # we ask for one choice
                     self._choice(choice)

@@ -37,6 +37,9 @@ Source: ai.google.dev/gemini-api/docs/openai, "Thinking".
 _BY_BUDGET = ("gemini-1", "gemini-2")
 """Models that take budgets but no levels (ai.google.dev/gemini-api/docs/thinking)."""
 
+_NOT_AT_ALL = "gemini-3.6"
+"""It thinks not at all by a budget of 0, and takes levels (maragudk/gai#369, 2026)."""
+
 
 def gemini_body(
     request: transcript.ModelRequest, *, model: str, dialect: Dialect = PLAIN
@@ -50,23 +53,26 @@ def gemini_body(
     config: dict[str, Any] = {"maxOutputTokens": request.max_tokens}
     if dialect.temperature and request.temperature is not None:
         config["temperature"] = request.temperature
-    if effort := dialect.effort_of(request):
-        config["thinkingConfig"] = _thinking(effort, _bare(model))
+    if dialect.efforts and request.effort:
+        config["thinkingConfig"] = _thinking(request, _bare(model), dialect)
     return body | {
         "contents": _contents(request, signed=wants_signatures(_bare(model))),
         "generationConfig": config,
     }
 
 
-def _thinking(effort: str, model: str) -> dict[str, Any]:
+def _thinking(request: transcript.ModelRequest, model: str, dialect: Dialect) -> dict[str, Any]:
     """Return an effort as a level or, for older models, as a number of tokens; never as both,
     which the service refuses."""
-    if not model.startswith(_BY_BUDGET):
-        return {"thinkingLevel": effort}
-    budget = _BUDGETS.get(effort)
-    if budget is None and effort.removeprefix("-").isdecimal():
-        budget = int(effort)
-    return {"thinkingLevel": effort} if budget is None else {"thinkingBudget": budget}
+    effort = request.effort
+    if model.startswith(_BY_BUDGET):
+        is_number = effort.removeprefix("-").isdecimal()
+        budget = int(effort) if is_number else _BUDGETS.get(effort)
+        return {"thinkingLevel": effort} if budget is None else {"thinkingBudget": budget}
+    level = dialect.effort_of(request)
+    if level == "none" and model.startswith(_NOT_AT_ALL):
+        return {"thinkingBudget": 0}
+    return {"thinkingLevel": level}
 
 
 def _dump_native(parts: Sequence[Part]) -> str:
@@ -212,6 +218,7 @@ class GeminiParser:
         self._parts: list[Part] = []
         self._text: list[str] = []
         self._usage = transcript.Usage()
+        self._called = ""
         self._reason = ""
 
     def feed(self, data: bytes) -> str:
@@ -243,7 +250,10 @@ class GeminiParser:
             reason = "tool_calls"
         native = _dump_native(self._parts) if any(map(_is_more_than_words, self._parts)) else ""
         return transcript.Finished(
-            transcript.AssistantSaid(text, calls, native), self._usage, reason
+            transcript.AssistantSaid(text, calls, native),
+            self._usage,
+            reason,
+            called=self._called,
         )
 
     def _chunk(self, chunk: Event) -> str:
@@ -264,6 +274,7 @@ class GeminiParser:
             raise errors.ContentFiltered(f"{self._provider}: the prompt was blocked: {blocked}")
         if usage := as_object(chunk.get("usageMetadata")):
             self._usage = _usage(usage)
+        self._called = str(chunk.get("modelVersion") or self._called)
         before = len(self._text)
         for candidate in chunk.get("candidates") or ():
             if not candidate.get("index"):  # we ask for one candidate

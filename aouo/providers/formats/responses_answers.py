@@ -82,7 +82,8 @@ class ResponsesParser:
         if reason in ("stop", "tool_calls"):
             native = dump_native(self._provider, self._model, items, calls)
         said = AssistantSaid(self._words(items), calls, native)
-        return Finished(said, _usage(as_object(self._response.get("usage"))), reason)
+        usage = _usage(as_object(self._response.get("usage")))
+        return Finished(said, usage, reason, called=str(self._response.get("model") or ""))
 
     def _event(self, event: Event) -> None:
         try:

@@ -58,17 +58,14 @@ def _given_ids(said: transcript.Message, provider: str, model: str) -> dict[str,
     return {call.id: item["call_id"] for call, item in pairs}
 
 
-def _items_of(
-    said: transcript.Message, provider: str, model: str, named: str = "", *, thoughts: bool = True
-) -> list[Item]:
-    """Return one message as items; without `thoughts` as if another model had written it.
-    `named` is the service's id of a result's call, "" if another service made the call."""
+def _items_of(said: transcript.Message, provider: str, model: str, named: str = "") -> list[Item]:
+    """Return one message as items; `named` is the service's id of a result's call, "" if another
+    service made the call."""
     match said:
         case transcript.UserSaid(text, images):
             return [_message("user", _parts(text, images) if images else text)]
         case transcript.AssistantSaid(text, calls):
-            own = _replayed(said, provider, model) if thoughts else []
-            return own or [*_words(text), *map(_call, calls)]
+            return _replayed(said, provider, model) or [*_words(text), *map(_call, calls)]
         case transcript.ToolReturned(call_id, _, text):
             named = named or _sendable_id(call_id)
             output = {"type": "function_call_output", "call_id": named}
@@ -189,14 +186,7 @@ def _parts(text: str, images: Sequence[transcript.Image]) -> list[Item]:
 
 
 class ResponsesBodies(chat_requests.Bodies):
-    """Encodes the requests to one model, until thoughts are forgotten."""
-
-    def __init__(
-        self, *, model: str, provider: str = "", bytes_max: int = chat_requests.BYTES_MAX
-    ) -> None:
-        super().__init__(model=model, provider=provider, bytes_max=bytes_max)
-        self._forgotten: set[int] = set()
-        """Hashes of thoughts that the service refused to take back."""
+    """Encodes the requests to one model."""
 
     def body(self, request: transcript.ModelRequest, dialect: Dialect = PLAIN) -> bytes:
         """Return the body of one request."""
@@ -220,34 +210,13 @@ class ResponsesBodies(chat_requests.Bodies):
             )
         )
 
-    def forget_thoughts(self, request: transcript.ModelRequest) -> bool:
-        """Send the answers of this request without their thoughts from now on, since the service
-        refused them; return whether any had been sent."""
-        thought = [
-            said
-            for said in request.messages
-            if type(said) is transcript.AssistantSaid and hash(said.native) not in self._forgotten
-        ]
-        told = [said for said in thought if _replayed(said, self._provider, self._model)]
-        self._forgotten.update(hash(said.native) for said in told)
-        for said in told:
-            for known in self._pieces.values():
-                known.pop(id(said), None)
-        return bool(told)
-
     def _piece(
         self, message: transcript.Message, named: str, dialect: Dialect
     ) -> chat_requests.Piece:
         who = self._provider, self._model
-        thoughts = (
-            type(message) is not transcript.AssistantSaid
-            or hash(message.native) not in self._forgotten
-        )
-        items = _items_of(message, *who, named, thoughts=thoughts)
+        items = _items_of(message, *who, named)
         return chat_requests.Piece(
-            message,
-            chat_requests.encode(items)[1:-1],
-            _given_ids(message, *who) if thoughts else {},
+            message, chat_requests.encode(items)[1:-1], _given_ids(message, *who)
         )
 
     def _tool(self, spec: transcript.ToolSpec) -> dict[str, Any]:

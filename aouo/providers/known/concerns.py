@@ -53,6 +53,9 @@ def concerns(
     """What the owner should know of a model whose server has been asked. `window_set`: they have
     set the window of all models, in `advanced.context_window`."""
     name, told = model.model, said.told
+    if model.answers_as:
+        what = f"{model.provider} answers as {model.answers_as} where {name} is asked"
+        yield Concern(what, f"Set {key} to {model.answers_as}, or to one that is still there.")
     if told is None:
         if said.names:
             near = nearest(said.names, name) or said.names[:3]
@@ -90,6 +93,10 @@ def unsent(model: KnownModel, *, temperature: float | None, effort: str) -> Iter
     from the words, once it has been asked."""
     for said in sorted(model.aloud):
         yield Concern(f"{model.model} passes its {said} on as text", _PARSERS[said], urgent=False)
+    sent = model.effort_for(effort)
+    if effort and sent and sent != effort:
+        what = f"{model.model} takes no provider.effort of {effort}; requests say {sent}"
+        yield Concern(what, f"Set provider.effort to {sent}.")
     mended = {"provider.temperature": "null", "provider.effort": '""'}
     is_set = {
         "provider.temperature": temperature is not None,

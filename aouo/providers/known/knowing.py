@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, replace
@@ -32,6 +33,7 @@ from aouo.providers.known.windows import known, listed_window, window_of
 from aouo.providers.refusals import refuses_pictures, refuses_this_picture
 from aouo.providers.room import Room
 from aouo.providers.service import ServiceModel
+from aouo.providers.thoughts import family
 
 if TYPE_CHECKING:
     from aouo.config.sections import Endpoint
@@ -249,6 +251,8 @@ class KnownModel:
         self._room = room or Room()
         self._unseen = f"[{_UNSEEN} {_AGAIN}]" if eyes else f"[{_UNSEEN}]"
         self.facts = facts
+        self.answers_as = ""
+        """The model that its service says answers in its place, "" = none."""
         self.answered = asyncio.Event()
         """Set by its first answer, when a server that loads models on demand has loaded it."""
 
@@ -282,6 +286,10 @@ class KnownModel:
     def aloud(self) -> frozenset[str]:
         """What its server passed on as text, though it is none."""
         return self._inner.aloud
+
+    def effort_for(self, wish: str) -> str:
+        """See `ServiceModel.effort_for`."""
+        return self._inner.effort_for(wish)
 
     @property
     def left_out(self) -> tuple[str, ...]:
@@ -336,7 +344,24 @@ class KnownModel:
 
     def _note(self, event: ModelEvent) -> None:
         if isinstance(event, Finished):
+            if is_another(self.model, event.called):
+                self.answers_as = event.called
             self.answered.set()
+
+
+_VERSION = re.compile(r"[-@](?:\d{4}-?\d{2}-?\d{2}|\d{3,4}|latest|preview.*|exp.*)$|:.*$|-latest")
+
+
+def is_another(asked: str, called: str) -> bool:
+    """Whether an answer names another model of the same maker than was asked: services answer for
+    names that they retired, and say so there alone (aaif-goose/goose#10345, 14 Jul 2026).
+
+    Dates, makers and paths do not count; a name of our own for a model says nothing.
+    """
+    wish, name = (_VERSION.sub("", one.lower().rpartition("/")[2]) for one in (asked, called))
+    if not called or "latest" in asked or family(wish) != family(name):
+        return False
+    return not (wish.startswith(name) or name.startswith(wish))
 
 
 def _without_pictures(request: ModelRequest, unseen: str) -> ModelRequest:
