@@ -317,8 +317,8 @@ def may_be_at(tx: Tx, row: Delivery) -> list[int]:
         row.turn_id,
     )
     known = tx.all(
-        "SELECT message_id FROM deliveries WHERE platform = ? AND chat_id = ? AND message_id > ? "
-        "UNION SELECT message_id FROM job_messages WHERE platform = ? AND chat_id = ? "
+        "SELECT message_id FROM deliveries WHERE platform = ? AND chat_id = ? AND message_id > 0 "
+        "AND message_id > ? UNION SELECT message_id FROM job_messages WHERE platform = ? AND chat_id = ? "
         "AND message_id > ?",
         *here,
         after,

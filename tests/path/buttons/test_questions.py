@@ -442,7 +442,7 @@ async def test_crashes_while_a_person_is_asked_are_not_the_questions_fault(world
     asks(world, "red")
     async with world.running() as bot:
         await question(bot)
-        await bot.app.shared.database.transact(lambda tx: tx.run("UPDATE jobs SET deaths = 3"))
+        await bot.app.shared.database.transact(lambda tx: tx.run("UPDATE jobs SET deaths = 2"))
     async with world.running() as bot:
         await eventually(lambda: bot.rows("SELECT 1 FROM jobs WHERE deaths = 0"))
 
