@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import stat
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -233,7 +235,11 @@ def read_text(file: Path) -> str:
         ConfigBroken: it cannot be read.
     """
     try:
-        return file.read_text("utf-8-sig")
+        descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(descriptor, encoding="utf-8-sig") as opened:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):  # a pipe would never end
+                raise ConfigBroken(("it is no file",), file)
+            return opened.read()
     except FileNotFoundError:
         return ""
     except UnicodeDecodeError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import re
+import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
@@ -34,6 +35,9 @@ _AUTHORITY = re.compile(r"(?:\[([0-9a-f:.]{2,45})\]|([a-z0-9.-]{1,253}))(?::[0-9
 _WRONG_MAX, _WRONG_S = 20, 60.0
 _OF_ITSELF = frozenset({"same-origin", "none"})
 """Asked by the page itself, or typed into the browser; another port of this machine is neither."""
+COOKIE_S = 30 * 86_400
+"""So long a browser stays signed in."""
+_HEX = re.compile(r"[0-9a-f]{1,12}")
 Refusal: TypeAlias = Literal["", "host", "origin", "token", "page", "too many"]
 PAGE_HEADER = "X-Aouo-Page"
 """Names the header in which the page proves that a change is its own."""
@@ -59,13 +63,15 @@ class Access:
     so that cookies need not be counted.
     """
 
-    def __init__(self, token: str, host: str, key: bytes = b"") -> None:
+    def __init__(
+        self, token: str, host: str, key: bytes = b"", wall_s: Callable[[], float] = time.time
+    ) -> None:
+        self._wall_s = wall_s
         self._token = token
         self._host = host
         self._wrong = deque[float](maxlen=_WRONG_MAX)
-        self.cookie = _made_from(token, key, b"cookie")
-        """What a browser keeps in the place of the token."""
-        self.page = _made_from(token, key, b"page")
+        self._secret = key + hashlib.sha256(token.encode()).digest()
+        self.page = self._mac(b"page")
         """What the page sends with each change, as no other page can."""
 
     def is_foreign(self, asked: Asked) -> Refusal:
@@ -82,16 +88,31 @@ class Access:
     def refusal(self, asked: Asked, now_s: float) -> Refusal:
         """Return why the owner's pages are refused, "" = they are not; `now_s` is monotonic."""
         if asked.token:
-            if len(self._wrong) == _WRONG_MAX and now_s - self._wrong[0] < _WRONG_S:
-                return "too many"
             if _same(asked.token, self._token):
                 return ""
+            if len(self._wrong) == _WRONG_MAX and now_s - self._wrong[0] < _WRONG_S:
+                return "too many"
             self._wrong.append(now_s)
             return "token"
-        if not _same(asked.cookie, self.cookie):
+        if not self._is_of_late(asked.cookie):
             return "token"
         proven = not asked.changes or _same(asked.headers.get(PAGE_HEADER, ""), self.page)
         return "" if proven else "page"
+
+    def cookie(self, at_s: float) -> str:
+        """What a browser keeps in the place of the token, made at a Unix time."""
+        made = f"{int(at_s):x}"
+        return f"{made}.{self._mac(b'cookie' + made.encode())}"
+
+    def _is_of_late(self, cookie: str) -> bool:
+        """Whether we made the cookie, and not too long ago."""
+        made = cookie.partition(".")[0]
+        if not _HEX.fullmatch(made) or not _same(cookie, self.cookie(int(made, 16))):
+            return False
+        return self._wall_s() - int(made, 16) < COOKIE_S
+
+    def _mac(self, use: bytes) -> str:
+        return hmac.new(self._secret, use, hashlib.sha256).hexdigest()
 
     def _is_ours(self, name: str) -> bool:
         if name in _LOOPBACK or name == self._host.lower():
@@ -101,10 +122,6 @@ class Access:
 
 def _same(one: str, other: str) -> bool:
     return hmac.compare_digest(one.encode(errors="replace"), other.encode())
-
-
-def _made_from(token: str, key: bytes, use: bytes) -> str:
-    return hmac.new(key + hashlib.sha256(token.encode()).digest(), use, hashlib.sha256).hexdigest()
 
 
 def _hostname(authority: str) -> str:

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias, cast
 from aiohttp import hdrs, web
 from aiohttp.typedefs import Handler
 
-from aouo.dashboard.access import PAGE_HEADER, Access, Asked, Refusal
+from aouo.dashboard.access import COOKIE_S, PAGE_HEADER, Access, Asked, Refusal
 from aouo.dashboard.endpoints import (
     NAME_MAX,
     Answered,
@@ -63,6 +63,10 @@ AROUND = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
+
+
+_SLASHES = "/\\"
+"""Two of them begin another host's address, for a browser that takes each for the other."""
 
 
 @dataclass(eq=False)
@@ -207,9 +211,14 @@ class Site:
     def _signed_in(self, request: web.Request) -> web.StreamResponse:
         """Keep a cookie in the place of the token, which leaves the address."""
         address = str(request.rel_url.without_query_params("token"))
-        response = web.Response(status=303, headers={hdrs.LOCATION: f"/{address.lstrip('/')}"})
+        response = web.Response(status=303, headers={hdrs.LOCATION: f"/{address.lstrip(_SLASHES)}"})
         response.set_cookie(
-            self.cookie, self.access.cookie, httponly=True, samesite="Strict", path="/"
+            self.cookie,
+            self.access.cookie(time.time()),
+            max_age=COOKIE_S,
+            httponly=True,
+            samesite="Strict",
+            path="/",
         )
         return response
 

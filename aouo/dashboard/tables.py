@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import math
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, TypeAlias
 
@@ -45,6 +46,7 @@ FORMATS: dict[Format, str] = {
 }
 _SHOWN_CHARS = 400
 _WHOLE_CHARS = 1_000_000
+_COMPUTED = re.compile(r"([;|\t\r\n]\s*)(?=[=+\-@＝＋－＠])")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 """How a cell begins that a spreadsheet would compute. Source: OWASP, "CSV Injection"."""
 
@@ -132,8 +134,9 @@ def _without_secrets(value: bytes, clean: Callable[[str], str]) -> bytes:
 
 
 def inert(text: str) -> str:
-    """Put a quote before a text that a spreadsheet would compute."""
-    return f"'{text}" if text.startswith(_FORMULA) else text
+    """Put a quote before what a spreadsheet would compute: a text, or what of it stands behind a
+    sign that separates cells elsewhere."""
+    return _COMPUTED.sub(r"\1'", f"'{text}" if text.startswith(_FORMULA) else text)
 
 
 def _json_cell(value: Cell, clean: Callable[[str], str]) -> object:

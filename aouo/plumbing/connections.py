@@ -8,12 +8,16 @@ from typing import cast
 
 from aouo.facts.ports import Clock
 
+_BYTES_PER_S = 32_768
+"""The pace of a slow line."""
+
 
 class Connections:
     """Hands connections on to a server's protocols, at most `most` at once.
 
     A request has `patience_s` from its first byte, or from the opening of the connection, until
-    `taken` is called for it. Late ones are cut off when another connection opens, or by `cut`.
+    `taken` is called for it, and longer as long as it comes at a pace. Late ones are cut off when
+    another connection opens, or by `cut`; for one too many the oldest goes that has not arrived.
     """
 
     def __init__(
@@ -45,22 +49,31 @@ class Connections:
         before_s = self._clock.monotonic_s() - self._patience_s
         late = [one for one, since_s in self._since_s.items() if since_s <= before_s]
         for transport in late:
-            self.went(transport)
-            cast("asyncio.Transport", transport).abort()
+            self._abort(transport)
         self._cut += len(late)
+
+    def _abort(self, transport: asyncio.BaseTransport) -> None:
+        self.went(transport)
+        cast("asyncio.Transport", transport).abort()
 
     def came(self, transport: asyncio.BaseTransport) -> bool:
         """Register an opened connection; False = there are too many."""
         self._cut_late()
         if len(self._open) >= self._most:
             self._cut += 1
-            return False
+            oldest = min(self._since_s, key=self._since_s.__getitem__, default=None)
+            if oldest is None:
+                return False
+            self._abort(oldest)
         self._open.add(transport)
         self.heard(transport)
         return True
 
-    def heard(self, transport: asyncio.BaseTransport) -> None:
-        self._since_s.setdefault(transport, self._clock.monotonic_s())
+    def heard(self, transport: asyncio.BaseTransport, size: int = 0) -> None:
+        """Note that so many bytes of a request came: they win it the time that they may take."""
+        now_s = self._clock.monotonic_s()
+        since_s = self._since_s.setdefault(transport, now_s)
+        self._since_s[transport] = min(now_s, since_s + size / _BYTES_PER_S)
 
     def went(self, transport: asyncio.BaseTransport) -> None:
         self._open.discard(transport)
@@ -84,7 +97,7 @@ class _Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         if self._transport:
-            self._all.heard(self._transport)
+            self._all.heard(self._transport, len(data))
             self._inner.data_received(data)
 
     def eof_received(self) -> bool | None:

@@ -318,8 +318,8 @@ def may_be_at(tx: Tx, row: Delivery) -> list[int]:
     )
     known = tx.all(
         "SELECT message_id FROM deliveries WHERE platform = ? AND chat_id = ? AND message_id > 0 "
-        "AND message_id > ? UNION SELECT message_id FROM job_messages WHERE platform = ? AND chat_id = ? "
-        "AND message_id > ?",
+        "AND message_id > ? UNION SELECT message_id FROM job_messages WHERE platform = ? "
+        "AND chat_id = ? AND message_id > ?",
         *here,
         after,
         *here,

@@ -202,3 +202,25 @@ async def test_a_press_that_reaches_nobody_says_so(world: World, browser: Browse
             told = window.page.locator("#view [role=status]", has_text="aouo does not answer")
             await told.wait_for()
             window.problems = [one for one in window.problems if not one.startswith("console:")]
+
+
+async def test_five_windows_of_a_browser_share_one_stream_and_none_hangs(
+    world: World, browser: Browser
+) -> None:
+    """It opens six connections to one address, and each window of a chat holds one."""
+    async with dashboard(world) as shown:
+        await shown.bot.ask("/use notes")
+        async with looking(browser, shown) as window:
+            await window.open("#/packs/notes/chat")
+            others = [await window.page.context.new_page() for _ in range(4)]
+            fields = [one.get_by_role("textbox", name="Message") for one in others]
+            for other, field in zip(others, fields, strict=True):
+                await other.goto(f"{shown.link.origin()}/#/packs/notes/chat")
+                await field.wait_for()
+            await fields[-1].fill("what of plums?")
+            await fields[-1].press("Enter")
+            for page in (window.page, *others):
+                await page.locator(".said.bot", has_text="what of plums?").wait_for()
+            status = await others[-1].evaluate("async () => (await fetch('/api/turns')).status")
+
+    assert status == 200

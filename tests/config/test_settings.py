@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +14,15 @@ import pytest
 from pydantic import BaseModel
 
 import aouo
-from aouo.config.file import ConfigBroken, Loaded, dump, load_settings, parse, save
+from aouo.config.file import (
+    ConfigBroken,
+    Loaded,
+    dump,
+    load_settings,
+    parse,
+    read_text,
+    save,
+)
 from aouo.config.keys import (
     _mask,
     differing,
@@ -585,3 +594,10 @@ def test_what_differs_is_named_by_its_key_and_never_by_its_value():
 
     assert {"mcp.servers.hub.args", "mcp.servers.hub.env.KEY", "providers.mine"} <= set(found)
     assert SECRET not in str(found)
+
+
+def test_a_configuration_that_is_a_pipe_blocks_nothing(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "config.json")
+
+    with pytest.raises(ConfigBroken, match="it is no file"):
+        read_text(tmp_path / "config.json")

@@ -1,8 +1,11 @@
 // Reads what is open anew when something has changed: at most once a second, and only while seen.
 
+import { stream } from "/page/stream.js";
+
+const PATH = "/api/live";
 const AT_MOST_EVERY_MS = 1000;
 const followers = new Set();
-let stream = null;
+let following = null;
 let timer = null;
 let last = 0;
 
@@ -14,15 +17,20 @@ export function follow(read, signal) {
 }
 
 function listen() {
-  if (stream || document.hidden) return;
-  stream = new EventSource("/api/live");
-  stream.addEventListener("changed", soon);
-  stream.onerror = () => {
-    soon();  // to say so
-    if (stream?.readyState !== EventSource.CLOSED) return;  // it tries again by itself
-    stream = null;
+  if (following || document.hidden) return;
+  following = new AbortController();
+  stream(PATH, ["changed"], () => PATH, (kind, over) => {
+    if (kind === "open") return;
+    soon();  // of one that is lost, to say so
+    if (kind !== "lost" || !over) return;
+    leave();
     setTimeout(listen, 5 * AT_MOST_EVERY_MS);
-  };
+  }, following.signal);
+}
+
+function leave() {
+  following?.abort();
+  following = null;
 }
 
 function soon() {
@@ -36,10 +44,6 @@ async function readAll() {
 }
 
 document.addEventListener("visibilitychange", () => {
-  if (document.hidden) {
-    stream?.close();
-    stream = null;
-  } else if (followers.size) {
-    listen();
-  }
+  if (document.hidden) leave();
+  else if (followers.size) listen();
 });

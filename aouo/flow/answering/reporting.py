@@ -105,11 +105,25 @@ class Bringing:
             jobs.check_claim(tx, job)
             turn = turns.open_of(tx, job.id)
             waiting.end_turn(tx, job.id, job.inbound.address, said, now)
-            lane = self.settle(tx, job, RunEnd(turn.id if turn else ulid(), status, said), now)
+            end = RunEnd(turn.id if turn else ulid(), status, said)
+            lane = self._words_instead(tx, job, end, now) or self.settle(tx, job, end, now)
             jobs.settle(tx, job, "done", said, now)
             return lane
 
         self.wake(await self.database.transact(write))
+
+    def _words_instead(self, tx: Tx, job: Job, end: RunEnd, now: str) -> Lane | None:
+        """Settle the run of a schedule that failed before its words were told, and tell them;
+        None = it is none."""
+        asked, origin = job.inbound.content, job.inbound.origin
+        if not isinstance(asked, events.Triggered) or (origin, end.status) != ("cron", "failed"):
+            return None
+        if not schedules.is_late(tx, asked.trigger, asked.due_at, now):
+            return None
+        self.settles[origin](tx, job, asked, end, now)
+        said = text("runs.given-up", said=asked.prompt or asked.name, why=end.text)
+        report = events.Report(ulid(), asked.name, asked.prompt, said, asked.pack, asked.trigger)
+        return gathering.file_report(tx, replace(job.inbound, content=report), now)
 
     async def bring_in(self, job: Job, report: events.Report) -> None:
         """Make a report history and send it, in one transaction, or only send it now, when the

@@ -6,6 +6,8 @@ Source: issue 14 "Isolated turns", design §3.3.
 from __future__ import annotations
 
 import asyncio
+import sqlite3
+from contextlib import closing
 from datetime import timedelta
 from typing import Any
 
@@ -16,7 +18,7 @@ from aouo.emulator.models.telling import Fails
 from aouo.store import schedules
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Body, CallPart, Reply, Says, words_of
-from tests.path.looking import answers, eventually, said, settled
+from tests.path.looking import answers, cut_off, eventually, said, settled
 from tests.path.schedules.scheduled import (
     after_tool,
     answering,
@@ -112,6 +114,26 @@ async def test_without_an_answer_in_a_minute_its_words_come_and_the_answer_follo
 
     assert late.from_bot
     assert len(told) == 1
+
+
+async def test_one_that_is_given_up_says_its_own_words(world: World, clock: FastClock) -> None:
+    """Whoever is to water the plants reads that, and not only that something broke."""
+    world.model.stall(after_chunks=0)
+    async with world.running() as bot:
+        await made(bot)
+        clock.jump(61)
+        await world.model.stalled.wait()
+        await cut_off(bot)
+    with closing(sqlite3.connect(world.home.database, isolation_level=None)) as connection:
+        connection.execute("UPDATE jobs SET deaths = 3")
+    async with world.running() as bot:
+        told = await bot.people.next_message(ADA, contains="I did not get further with it")
+        await settled(bot)
+        states = await run_states(bot)
+
+    assert told.text.startswith("Remind me to water the plants\n\n")
+    assert len(await answers(world)) == 1
+    assert states == ["failed"]
 
 
 async def test_its_session_is_for_one_run_and_no_route_keeps_it(

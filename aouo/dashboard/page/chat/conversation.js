@@ -4,7 +4,9 @@ import { at, get, inWords, post, query, whileTrying } from "/page/api.js";
 import { el } from "/page/dom.js";
 import { composer, fresh } from "/page/chat/composer.js";
 import { message, pressed } from "/page/chat/message.js";
+import { stream } from "/page/stream.js";
 
+const KINDS = ["message", "standing", "action", "notice", "anew"];
 const AGAIN_MS = 2000;
 const ACTION_MS = 5500;
 const NOTICE_MS = 8000;
@@ -17,7 +19,7 @@ export async function conversation(root, place, chat) {
   const unanswered = new Map();  // what was pressed -> the key it is asked with until it is answered
   let last = 0;
   let older = 0;
-  let stream = null;
+  let following = null;
   let waits = null;
   let lost = false;
   let acts = null;
@@ -167,40 +169,46 @@ export async function conversation(root, place, chat) {
     more.disabled = false;
   }
 
-  function listen() {
-    if (stream || document.hidden || place.signal.aborted || !first.running) return;
-    stream = new EventSource(path + "/events" + query({ after: last }));
-    const on = (kind, work) => stream.addEventListener(kind, (event) => work(JSON.parse(event.data), event));
-    on("message", (one, event) => {
-      last = Number(event.lastEventId);
+  const happens = {
+    message(one, id) {
+      last = Number(id);
       put(one);
       shown();
       if (stuck || list.lastElementChild?.id === `m${one.id}`) follow();
-    });
-    on("standing", (now) => {
+    },
+    standing(now) {
       stand(now);
       shown();
-    });
-    on("action", () => {
+    },
+    action() {
       clearTimeout(acts);
       acts = setTimeout(() => { acts = null; shown(); }, ACTION_MS);
       shown();
-    });
-    on("notice", ({ text }) => {
+    },
+    notice({ text }) {
       failed(text);
       setTimeout(() => { if (notice.textContent === text) failed(""); }, NOTICE_MS);
-    });
-    on("anew", () => anew());
-    stream.onopen = () => {
+    },
+    anew: () => anew(),
+    open() {
       if (lost) failed("");
       lost = false;
-    };
-    stream.onerror = () => again("aouo does not answer. Trying again…");
+    },
+    lost: () => again("aouo does not answer. Trying again…"),
+    joined: () => attempt(async () => begin(await get(path))),
+  };
+
+  function listen() {
+    if (following || document.hidden || place.signal.aborted || !first.running) return;
+    following = new AbortController();
+    const events = path + "/events";
+    const on = (kind, ...what) => happens[kind](...what);
+    stream(events, KINDS, () => events + query({ after: last }), on, following.signal);
   }
 
   function leave() {
-    stream?.close();
-    stream = null;
+    following?.abort();
+    following = null;
     clearTimeout(waits);
   }
 
