@@ -252,6 +252,7 @@ class TurnContext:
         self.images: tuple[
             transcript.Image, ...
         ] = ()  # of the person's words; no later turn has them
+        self.pictures: list[transcript.Image] = []  # that tools returned in this turn
         self.said: list[transcript.Message] = []
         self.memory: Mapping[str, str] = {}
         self.left_out: tuple[str, ...] = ()  # names of skills and memory files, for want of room

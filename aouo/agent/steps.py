@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from aouo.agent import history, past_steps, prompt
@@ -181,10 +181,21 @@ def _ordering_repair() -> Step[DispatchContext]:
 
     async def run(ctx: DispatchContext, call_next: Next) -> None:
         past, said = ctx.messages[: ctx.past], ctx.messages[ctx.past :]
-        ctx.messages = [*past, *history.sanitised(said)]
+        ctx.messages = [*past, *history.sanitised(said), *_pictured(ctx.turn)]
         await call_next()
 
     return Step("ordering repair", run)
+
+
+_PICTURES_MAX = 4
+
+
+def _pictured(ctx: TurnContext) -> Iterator[Message]:
+    """Yield what shows a model that sees the newest pictures that tools returned in this turn: no
+    service takes them in a result."""
+    if ctx.pictures and ctx.model.sees:
+        newest = tuple(ctx.pictures[-_PICTURES_MAX:])
+        yield UserSaid("[The newest pictures of the tools' results, in order]", newest)
 
 
 def _record_usage(estimator: Estimator) -> Step[DispatchContext]:

@@ -116,6 +116,7 @@ def flow_of(
         listen=editing.tell,
         wake=replies.wake,
         places=places,
+        folder=shared.stores.folder,
     )
     bringing = Bringing(
         database=database,

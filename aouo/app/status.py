@@ -97,7 +97,7 @@ class Health:
         clock, telegram = self.shared.clock, self.shared.telegram
         since_s = (clock.now() - self._since).total_seconds()
 
-        states, waiting, (queued, oldest, unknown) = await self.shared.database.read(
+        states, waiting, (queued, oldest, unknown, refused) = await self.shared.database.read(
             lambda tx: (jobs.count_by_state(tx), jobs.first_ready(tx), deliveries.unsent(tx))
         )
         idle = [since for lane, since in waiting if not self.bell.is_at_work(lane)]
@@ -122,6 +122,7 @@ class Health:
                 "queued": queued,
                 "oldest_s": _age_s(clock, oldest),
                 "unknown": unknown,
+                "refused": refused,
             },
             "lanes": self.bell.at_work,
             "failed_parts": self.parts.failing,

@@ -261,11 +261,12 @@ def waiting(tx: Tx, but: str = "") -> int:
     )
 
 
-def unsent(tx: Tx) -> tuple[int, str, int]:
+def unsent(tx: Tx) -> tuple[int, str, int, int]:
     """Return how many messages are queued or being sent, since when the oldest one is ("" = none),
-    and of how many nobody knows whether they arrived."""
+    of how many nobody knows whether they arrived, and how many were refused."""
     row = tx.one(
         "SELECT (SELECT count(*) FROM deliveries WHERE state = 'unknown') AS unknown, "
+        "(SELECT count(*) FROM deliveries WHERE state = 'refused') AS refused, "
         "coalesce((SELECT created_at FROM deliveries WHERE state = 'sending' ORDER BY id LIMIT 1), "
         "'') AS sending, "
         "coalesce((SELECT created_at FROM deliveries WHERE state = 'queued' ORDER BY id LIMIT 1), "
@@ -273,7 +274,7 @@ def unsent(tx: Tx) -> tuple[int, str, int]:
     )
     assert row is not None
     moments: list[str] = [at for at in (row["sending"], row["queued"]) if at]
-    return waiting(tx), min(moments, default=""), row["unknown"]
+    return waiting(tx), min(moments, default=""), row["unknown"], row["refused"]
 
 
 def cut_off(tx: Tx, now: str) -> list[Delivery]:

@@ -333,6 +333,7 @@ CREATE TABLE deliveries (         -- the outbox: one row is one message in a cha
 CREATE INDEX deliveries_queued ON deliveries (id) WHERE state = 'queued';
 CREATE INDEX deliveries_sending ON deliveries (id) WHERE state = 'sending';
 CREATE INDEX deliveries_unknown ON deliveries (id) WHERE state = 'unknown';
+CREATE INDEX deliveries_refused ON deliveries (id) WHERE state = 'refused';
 CREATE INDEX deliveries_by_turn ON deliveries (turn_id, id);
 CREATE INDEX deliveries_by_message ON deliveries (chat_id, message_id) WHERE message_id > 0;
 

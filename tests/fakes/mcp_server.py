@@ -24,6 +24,13 @@ from mcp_types import ToolAnnotations
 READS = ToolAnnotations(read_only_hint=True)
 
 
+PICTURE = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJg"
+    "gg=="
+)
+"""One pixel."""
+
+
 def server(journal: Path | None) -> MCPServer:
     made = MCPServer("fake")
 
@@ -72,7 +79,7 @@ def server(journal: Path | None) -> MCPServer:
     @made.tool(structured_output=False)
     def picture() -> list[Any]:
         """A picture."""
-        return ["Look:", Image(data=base64.b64decode("iVBORw0KGgo="), format="png")]
+        return ["Look:", Image(data=base64.b64decode(PICTURE), format="png")]
 
     @made.tool(name="odd name!", description="d" * 5000)
     def odd() -> str:

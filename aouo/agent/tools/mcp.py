@@ -14,6 +14,7 @@ from pydantic_core import PydanticCustomError
 
 from aouo.agent.tools.registry import Tool, ToolContext
 from aouo.facts.errors import ToolFailed
+from aouo.facts.transcript import Image
 from aouo.guard.chain import CEILING_CHARS
 from aouo.packs.format.tool_types import is_sound
 from aouo.plumbing.logs import log
@@ -51,10 +52,11 @@ class Offered:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a server answered to a call, as text."""
+    """What a server answered to a call, as text, and its pictures."""
 
     text: str
     failed: bool = False
+    pictures: tuple[Image, ...] = ()
 
 
 Call = Callable[[str, Mapping[str, Any]], Awaitable[Answer]]
@@ -170,12 +172,14 @@ def _handler(
     server: str, name: str, call: Call
 ) -> Callable[[RawArguments, ToolContext, str], Awaitable[str]]:
     async def _run(wish: RawArguments, context: ToolContext, call_id: str) -> str:
-        del context, call_id
+        del call_id
         answer = await call(name, wish.model_extra or {})
         text = untrusted(answer.text[:CEILING_CHARS] or "(no text)", f"mcp:{server}")
         if answer.failed:
             raise ToolFailed(text)
-        return text
+        kept = [await context.picture(one) for one in answer.pictures] if context.picture else []
+        paths = ", ".join(filter(None, kept))
+        return f"{text}\n[kept as {paths}: msg, type photo, that url sends it]" if paths else text
 
     return _run
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import logging
 import os
 import shutil
 from collections import deque
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -35,10 +37,15 @@ from pydantic import ValidationError
 
 from aouo.agent.tools.mcp import MAX_TOOLS, Answer, Offered
 from aouo.config.sections import McpServer
+from aouo.facts.attachments import PICTURES
 from aouo.facts.errors import OutcomeUnknown, SetupError
+from aouo.facts.transcript import Image
+from aouo.plumbing.magic import type_of
 from aouo.providers.http import shared_client
 
 _MAX_PAGES = 20
+_PICTURES_MAX, _PICTURE_BYTES = 4, 4_000_000
+"""Of one answer, that are shown and kept."""
 _HTTP_TIMEOUT = httpx2.Timeout(30.0, read=300.0)
 # The SDK hands these on whatever it is told; PATH and HOME are enough.
 _NOT_HANDED_ON = ("LOGNAME", "SHELL", "TERM", "USER")
@@ -96,7 +103,7 @@ class Link:
             raise LinkLost(repr(error)) from error
         except (ValidationError, RuntimeError) as error:
             raise OutcomeUnknown("The server's answer does not follow the protocol.") from error
-        return Answer(_text(result), result.is_error)
+        return Answer(_text(result), result.is_error, tuple(_pictures(result)))
 
 
 @asynccontextmanager
@@ -241,12 +248,26 @@ def _text(result: CallToolResult) -> str:
     return "\n".join(part for part in parts if part)
 
 
+def _pictures(result: CallToolResult) -> Iterator[Image]:
+    """Yield the first pictures, by what their bytes say that they are."""
+    parts = (part for part in result.content if isinstance(part, ImageContent))
+    for part in islice(parts, _PICTURES_MAX):
+        try:
+            data = base64.b64decode(part.data)
+        except ValueError:
+            continue
+        if (kind := type_of(data)) in PICTURES and len(data) <= _PICTURE_BYTES:
+            yield Image(kind, data)
+
+
 def _part(part: ContentBlock) -> str:
     match part:
         case TextContent():
             return part.text
-        case ImageContent() | AudioContent():
-            return f"[{part.type}: {part.mime_type}, {len(part.data) * 3 // 4:,} bytes, not shown]"
+        case ImageContent():
+            return f"[picture: {part.mime_type}, {len(part.data) * 3 // 4:,} bytes]"
+        case AudioContent():
+            return f"[{part.type}: {part.mime_type}, {len(part.data) * 3 // 4:,} bytes, not heard]"
         case EmbeddedResource(resource=TextResourceContents() as resource):
             return f"[resource {resource.uri}]\n{resource.text}"
         case EmbeddedResource():

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from aouo.facts.errors import ToolFailed
 from aouo.facts.ports import TurnView
-from aouo.facts.transcript import ToolCall, ToolSpec
+from aouo.facts.transcript import Image, ToolCall, ToolSpec
 from aouo.facts.work import Facts
 from aouo.guard.prepared import UNCHECKED, Blocked, PreparedCall, digest, dumped
 from aouo.plumbing.logs import log
@@ -48,6 +48,9 @@ class ToolContext:
         lambda scope, provider, model, ms, usd: None
     )
     paid_for: Callable[[str, str], None] = lambda call_id, tool: None
+    picture: Callable[[Image], Awaitable[str]] | None = None
+    """Keeps a picture that a tool returned for `msg`, and shows it to a model that sees; returns
+    its path, "" = it was not kept."""
 
 
 class Arguments(BaseModel):

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from aouo.agent.calls import Calls, Journal, spent_by
 from aouo.agent.context import PackView, TurnContext
@@ -14,6 +17,7 @@ from aouo.facts.address import Lane
 from aouo.facts.errors import RouteRequiredError, ToolFailed
 from aouo.facts.events import Origin, TurnStarted
 from aouo.facts.ports import ChatModel, Clock, stamp
+from aouo.facts.transcript import Image
 from aouo.facts.work import Delivery, Facts, Job
 from aouo.flow.answering.begin import OtrMemory, begin
 from aouo.flow.approving import Approving
@@ -21,6 +25,7 @@ from aouo.flow.generations import Generation
 from aouo.flow.handlers.installing import may_begin, skill_of
 from aouo.flow.handlers.places import Places
 from aouo.flow.waiting import PersonWait
+from aouo.guard.paths import write_new
 from aouo.guard.prepared import Outcome, PreparedCall
 from aouo.outbound.live import LiveView
 from aouo.outbound.outbox import Outbox
@@ -74,6 +79,20 @@ class Turns:
     listen: Callable[[TurnContext, Job], Awaitable[None]]
     wake: Callable[[Lane], None]
     places: Places
+    folder: Callable[[str, str], Path]
+    """A pack's own folder, for a tenant."""
+
+    async def _kept(self, ctx: TurnContext, image: Image) -> str:
+        """Show a model the picture that a tool returned, and keep it for `msg`; return its path in
+        the pack's folder, "" = off the record nothing is kept."""
+        ctx.pictures.append(image)
+        if ctx.facts.off_record:
+            return ""
+        own = self.folder(ctx.facts.pack, ctx.facts.tenant)
+        name = hashlib.sha256(image.data).hexdigest()[:12]
+        path = f"artifacts/{name}.{image.media_type.rpartition('/')[2]}"
+        await asyncio.to_thread(_write, own, path, image.data)
+        return path
 
     async def begin(
         self, job: Job, wanted: RunTurn, generation: Generation, model: ChatModel
@@ -182,6 +201,7 @@ class Turns:
                     unpriced=usd is None,
                 )
             ),
+            picture=lambda image: self._kept(ctx, image),
             paid_for=lambda call_id, tool: ctx.paid_calls.update(
                 {call_id: generation.quota.usd_per_call(tool)}
             ),
@@ -317,3 +337,11 @@ def _skill_body(pack: str, active_skill: str, generation: Generation) -> str:
     except ToolFailed:
         return ""
     return f"{skill.display_name}\n{skill.body}"
+
+
+def _write(own: Path, path: str, data: bytes) -> None:
+    """Write a file that only the owner of this machine reads, unless it is there."""
+    own.mkdir(mode=0o700, parents=True, exist_ok=True)
+    own = own.resolve()
+    if not (own / path).exists():
+        write_new(own / path, data, own=own)

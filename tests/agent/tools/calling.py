@@ -17,7 +17,7 @@ async def call(tool: Tool, pack: str = "", **arguments: Any) -> str:
     """
     context = cast(
         "ToolContext",
-        SimpleNamespace(facts=facts_of(pack, tenant="tg_1"), paid_for=_paid_for),
+        SimpleNamespace(facts=facts_of(pack, tenant="tg_1"), paid_for=_paid_for, picture=None),
     )
     return await tool.handler(tool.parse(arguments), context, "call")
 

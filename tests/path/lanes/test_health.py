@@ -67,7 +67,7 @@ async def test_a_bot_at_rest_is_well(world: World) -> None:
         "reasons": [],
         "jobs": {"ready": 0, "running": 0, "parked": 0},
         "oldest_waiting_s": 0.0,
-        "outbox": {"queued": 0, "oldest_s": 0.0, "unknown": 0},
+        "outbox": {"queued": 0, "oldest_s": 0.0, "unknown": 0, "refused": 0},
         "lanes": 0,
         "failed_parts": {},
     }

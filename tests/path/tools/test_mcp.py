@@ -21,11 +21,11 @@ from aouo.plumbing.web.session import session_through
 from tests.agent.tools.calling import call
 from tests.fakes.clock import FastClock
 from tests.fakes.hostile_mcp_server import ORDER
-from tests.fakes.mcp_server import free_port
-from tests.fakes.model_server import words_of
+from tests.fakes.mcp_server import PICTURE, free_port
+from tests.fakes.model_server import Body, CallPart, Says, words_of
 from tests.fakes.proxy_server import ProxyServer
 from tests.fakes.road import Road
-from tests.path.looking import eventually
+from tests.path.looking import eventually, said
 from tests.path.world import ADA, BEN, ROOT, WAIT_S, World
 
 PACK = """
@@ -305,8 +305,39 @@ async def test_results_that_are_no_text_are_described(journal: Path) -> None:
             await use(server, "fail")
         odd = [item.name for item in await server.tools() if "odd" in item.name]
 
-    assert picture == "Look:\n[image: image/png, 9 bytes, not shown]"
+    assert picture == "Look:\n[picture: image/png, 72 bytes]"
     assert odd == ["mcp__fake__odd_name__ddabd1"]
+
+
+async def test_a_picture_of_a_tool_is_seen_and_can_be_sent(world: World, journal: Path) -> None:
+    """No service takes one in a result, so a model that sees reads it beside; the person is sent
+    the file that is kept of it. Source: issue 30, number 6 (M)."""
+    replies(world, {"fake": stdio(journal)})
+    world.config["provider"] = {"backend": "fake", "model": "scripted", "vision": "on"}
+
+    def script(body: Body) -> Says | str:
+        match [words_of(one) for one in body["messages"] if one["role"] == "tool"]:
+            case []:
+                return Says(calls=(CallPart("load_tools", {"names": ["mcp:fake"]}),))
+            case [_]:
+                return Says(calls=(CallPart("mcp__fake__picture", {}),))
+            case [_, seen]:
+                (path,) = re.findall(r"artifacts/\w+\.png", seen)
+                return Says(calls=(CallPart("msg", {"type": "photo", "url": path}),))
+            case _:
+                return "There it is."
+
+    world.model.script = script
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "show me")
+        await said(world, "There it is.")
+        sent = await bot.people.calls("sendPhoto")
+
+    pictures = [body["messages"][-1]["content"] for body in world.model.requests[2:]]
+    for parts in pictures:
+        assert [part["type"] for part in parts] == ["text", "image_url"]
+        assert PICTURE in parts[1]["image_url"]["url"]
+    assert len(sent) == 1
 
 
 async def test_many_calls_at_once_start_one_process(journal: Path) -> None:
