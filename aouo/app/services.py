@@ -169,6 +169,8 @@ class _Builder:
             request_timeout_s=float(settings.provider.request_timeout_s),
             stream_idle_timeout_s=float(settings.provider.stream_idle_timeout_s),
             dialects=self.dialects,
+            headers=endpoint.headers,
+            body=endpoint.body,
         )
         ask = partial(inquire, self.session, backend, endpoint, model)
         room = self.dialects.room(endpoint.base_url, model)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Literal, NamedTuple, cast
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, NamedTuple, cast
 
 from pydantic import (
     AfterValidator,
@@ -45,6 +46,8 @@ class Endpoint(NamedTuple):
     base_url: str
     api_key: str
     context_window: int
+    headers: Mapping[str, str] = {}
+    body: Mapping[str, Any] = {}
 
 
 class Webhook(Section):
@@ -81,8 +84,9 @@ class Telegram(Section):
     """Only for `transport: webhook`."""
     proxy: str = ""
     """An http(s) or socks5 proxy for Telegram."""
-    streaming: Literal["edits", "draft", "off"] = "edits"
-    """How an answer appears while it is written; `draft` works in private chats."""
+    streaming: Literal["edits", "draft", "off"] = "draft"
+    """How an answer appears while it is written; `draft` is one of Telegram's in private chats, and
+    edits elsewhere and where it is refused."""
     groups: Literal["mention", "all"] = "mention"
     """Which group messages outside a pack's topic are for us."""
     max_parts: values.Positive = 6
@@ -219,6 +223,11 @@ class Price(Section):
         return {"cached": price["input"], **price} if "input" in price else price
 
 
+_SAID = frozenset(
+    {"model", "messages", "input", "instructions", "tools", "stream", "stream_options", "store"}
+)
+
+
 class CustomProvider(Section):
     base_url: values.Address
     """Where the server answers, `/v1` included."""
@@ -226,8 +235,19 @@ class CustomProvider(Section):
     """Empty for a server that asks for none."""
     context_window: values.Count = 0
     """The model's window in tokens; 0 = ask the server or assume a small one."""
+    headers: dict[str, SecretStr] = {}
+    """More headers of every request, such as a workspace's id; they are secrets."""
+    body: dict[str, Any] = {}
+    """More fields of every request, which stand above ours: OpenRouter's `provider`, for one."""
     prices: dict[str, Price] = {}
     """By model; as `budgets.prices`."""
+
+    @field_validator("body")
+    @classmethod
+    def _leaves_the_conversation(cls, value: dict[str, Any]) -> dict[str, Any]:
+        if said := sorted(_SAID & value.keys()):
+            raise ValueError(f"{', '.join(said)}: that is what is asked, and cannot be set here")
+        return value
 
 
 class SpeechToText(Section):

@@ -140,7 +140,10 @@ class Settings(sections.Section):
             case name if name in self.providers:
                 custom = self.providers[name]
                 url = _bare(custom.base_url)
-                return sections.Endpoint(url, _open(custom.api_key), custom.context_window)
+                headers = {name: _open(value) for name, value in custom.headers.items()}
+                return sections.Endpoint(
+                    url, _open(custom.api_key), custom.context_window, headers, custom.body
+                )
             case _:
                 raise SetupError(
                     f"No model backend is called {backend!r}.",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, cast
@@ -37,7 +37,14 @@ class AnswerParser(Protocol):
     def finish(self) -> Finished: ...
 
 
-def line_to(*, base_url: str, api_key: str, session: Session, kept: bool = True) -> Line:
+def line_to(
+    *,
+    base_url: str,
+    api_key: str,
+    session: Session,
+    kept: bool = True,
+    added: Mapping[str, str] | None = None,
+) -> Line:
     """Return a line to a server in OpenAI's formats; without a key it sends no Authorization.
 
     Not `kept`: the connection is closed after each answer. No SDK: openai's would bring 500 modules
@@ -49,6 +56,7 @@ def line_to(*, base_url: str, api_key: str, session: Session, kept: bool = True)
         headers["Connection"] = "close"
     if api_key:
         headers["Authorization"] = f"Bearer {api_key}"
+    headers |= added or {}
 
     async def send(path: str, body: bytes | None) -> httpx2.Response:
         method, sent = ("GET", headers) if body is None else ("POST", {**headers, **_JSON})

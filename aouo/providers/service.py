@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from aouo.facts.errors import (
@@ -66,6 +66,9 @@ class ServiceModel(ABC):
     stream_idle_timeout_s: float = 300.0
     sees: bool = False
     dialects: Dialects = field(default_factory=Dialects)
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    body: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """What the owner adds to each request."""
 
     def __post_init__(self) -> None:
         self.base_url = self.base_url.rstrip("/")
@@ -191,8 +194,8 @@ class CompatibleModel(ServiceModel):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._bodies = Bodies(model=self.model, provider=self.provider)
-        self._responses = ResponsesBodies(model=self.model, provider=self.provider)
+        self._bodies = Bodies(model=self.model, provider=self.provider, added=self.body)
+        self._responses = ResponsesBodies(model=self.model, provider=self.provider, added=self.body)
         self._aloud = Aloud(f"{self.provider} {self.model}")
         self._first = replace(
             self._first,
@@ -308,7 +311,12 @@ class CompatibleModel(ServiceModel):
     def _line(self) -> Line:
         from aouo.providers.endpoint import line_to
 
-        return line_to(base_url=self.base_url, api_key=self.api_key, session=self.session)
+        return line_to(
+            base_url=self.base_url,
+            api_key=self.api_key,
+            session=self.session,
+            added=self.headers,
+        )
 
 
 def _needs_no_tools(refused: ProviderError, dialect: Dialect, request: ModelRequest) -> bool:

@@ -38,6 +38,8 @@ def test_programs_paths_and_addresses_are_not_the_pages_to_change() -> None:
         "deepseek.base_url",
         "providers",
         "providers.my.lab.base_url",
+        "providers.my.lab.headers",
+        "providers.my.lab.body",
         "stt.model",
         "tts.model",
         "tts.voice",

@@ -601,3 +601,16 @@ def test_a_configuration_that_is_a_pipe_blocks_nothing(tmp_path: Path) -> None:
 
     with pytest.raises(ConfigBroken, match="it is no file"):
         read_text(tmp_path / "config.json")
+
+
+def test_fields_of_a_request_cannot_take_the_place_of_what_is_asked() -> None:
+    config = {"providers": {"lab": {"base_url": "http://lab/v1", "body": {"messages": []}}}}
+
+    with pytest.raises(ConfigBroken, match=r"providers.lab.body.*messages: that is what is asked"):
+        parse(json.dumps(config), {}, Path("config.json"))
+
+
+def test_headers_of_a_service_are_secrets() -> None:
+    config = {"providers": {"lab": {"base_url": "http://lab/v1", "headers": {"X-Key": "abcdef"}}}}
+
+    assert "abcdef" in parse(json.dumps(config), {}, Path("config.json")).settings.secrets()

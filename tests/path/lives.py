@@ -142,6 +142,7 @@ class Place:
                 "allowed_user_ids": [ADA],
                 "api_base_url": self.emulator.base_url,
                 "message_batch_ms": 20,
+                "streaming": "edits",
             },
             "provider": {"backend": "fake", "model": "scripted", "vision": "on"},
             "providers": {"fake": {"base_url": self.model.base_url, "api_key": "key"}},

@@ -67,6 +67,7 @@ class World:
                 "bot_token": self.emulator.token,
                 "allowed_user_ids": [ADA, BEN],
                 "api_base_url": self.emulator.base_url,
+                "streaming": "edits",  # what a person reads in the end is a message, too
                 **self.config.get("telegram", {}),
             },
             "provider": {"backend": "fake", "model": "scripted"},

@@ -608,3 +608,25 @@ async def test_foreign_signatures_go_before_anything_else_does(
     assert len(server.requests) == 3
     assert "call_1" in json.dumps(server.requests[-1])
     assert len(server.requests[-1]["messages"]) == len(server.requests[0]["messages"])
+
+
+async def test_headers_and_fields_of_the_owners_go_with_each_request(
+    session: aiohttp.ClientSession,
+) -> None:
+    """A workspace's id, the order of OpenRouter's servers; what they add stands above ours."""
+    async with ModelServer(lambda body: Says("Hello.")) as server:
+        model = CompatibleModel(
+            provider="mine",
+            model="m",
+            base_url=server.base_url,
+            api_key="k",
+            context_window=8000,
+            session=session,
+            headers={"X-Workspace": "w1"},
+            body={"provider": {"order": ["one"]}, "temperature": 0.5},
+        )
+        assert await answer(model, replace(HELLO, temperature=1.0)) == "Hello."
+
+    assert server.headers[-1]["X-Workspace"] == "w1"
+    assert server.requests[-1]["provider"] == {"order": ["one"]}
+    assert server.requests[-1]["temperature"] == 0.5

@@ -255,8 +255,16 @@ class Bodies:
     the tools: a long history costs little more than a short one.
     """
 
-    def __init__(self, *, model: str, provider: str = "", bytes_max: int = BYTES_MAX) -> None:
+    def __init__(
+        self,
+        *,
+        model: str,
+        provider: str = "",
+        bytes_max: int = BYTES_MAX,
+        added: Mapping[str, Any] = thoughts.NO_FIELDS,
+    ) -> None:
         self._model = model
+        self._added = added
         self._provider = provider
         self._bytes_max = bytes_max
         self._bytes = 0
@@ -275,7 +283,7 @@ class Bodies:
                 b',"messages":[',
                 b",".join(self._messages(request, dialect)),
                 b"],",
-                encode(_options(request, dialect))[1:-1],
+                encode({**_options(request, dialect), **self._added})[1:-1],
                 tools,
                 b"}",
             )

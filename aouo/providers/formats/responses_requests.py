@@ -204,7 +204,7 @@ class ResponsesBodies(chat_requests.Bodies):
                 b',"input":[',
                 b",".join(filter(None, items)),
                 b"],",
-                chat_requests.encode(_responses_options(request, dialect))[1:-1],
+                chat_requests.encode({**_responses_options(request, dialect), **self._added})[1:-1],
                 *tools,
                 b"}",
             )

@@ -77,7 +77,8 @@ async def inquire(
     gemini = backend == "gemini"
     base = endpoint.base_url.removesuffix("/openai") if gemini else endpoint.base_url
     listing = "/models?pageSize=1000" if gemini else "/models"
-    ask = partial(_answer, session, _headers(endpoint.api_key, base, gemini=gemini))
+    headers = {**_headers(endpoint.api_key, base, gemini=gemini), **endpoint.headers}
+    ask = partial(_answer, session, headers)
     try:
         async with asyncio.timeout(_WITHIN_S):
             return await _asked(ask, base, listing, model)
