@@ -13,11 +13,11 @@ from typing import cast
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from aouo.config.environment import overlay
 from aouo.config.keys import (
     Tree,
     expanded,
     get,
-    overlay,
     overriding,
     put,
     unknown,

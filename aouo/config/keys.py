@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias, cast, get_args, get_origin
@@ -224,9 +223,8 @@ _USUAL_NAMES = {
     "groq.api_key": ("GROQ_API_KEY",),
     "gemini.api_key": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
 }
-_PREFIX = "AOUO_"
+PREFIX = "AOUO_"
 _REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
-_CONTAINERS = ("{", "[")
 
 
 def usual(environ: Mapping[str, str]) -> dict[str, str]:
@@ -242,8 +240,8 @@ def overriding(environ: Mapping[str, str]) -> dict[str, str]:
     """Return the variable `AOUO_SECTION__FIELD` of each key that one overrides."""
     found: dict[str, str] = {}
     for variable in sorted(environ):
-        section, nested, rest = variable.removeprefix(_PREFIX).partition("__")
-        if variable.startswith(_PREFIX) and nested:
+        section, nested, rest = variable.removeprefix(PREFIX).partition("__")
+        if variable.startswith(PREFIX) and nested:
             found[".".join((section, *rest.split("__"))).lower()] = variable
     return found
 
@@ -251,29 +249,6 @@ def overriding(environ: Mapping[str, str]) -> dict[str, str]:
 def variable_of(path: str, overrides: Mapping[str, str]) -> str:
     """Return the variable that overrides the key at a path, or what it is in; "" = none does."""
     return next((overrides[key] for key in overrides if f"{path}.".startswith(f"{key}.")), "")
-
-
-def overlay(tree: Tree, environ: Mapping[str, str]) -> list[str]:
-    """Override the file's values by the environment's; lists are JSON or `a,b`.
-
-    Returns the problems.
-    """
-    defaults = plain(Settings())
-    problems: list[str] = []
-    for path, variable in overriding(environ).items():
-        value = environ[variable]
-        if value.lstrip().startswith(_CONTAINERS):
-            try:
-                put(tree, path, json.loads(value))
-            except json.JSONDecodeError as error:
-                problems.append(f"{path}: not JSON: {error.msg}")
-            except RecursionError:
-                problems.append(f"{path}: not JSON: nested too deep")
-        elif isinstance(get(defaults, path), list):
-            put(tree, path, [part.strip() for part in value.split(",") if part.strip()])
-        else:
-            put(tree, path, value)
-    return problems
 
 
 def references(text: str) -> tuple[str, ...]:
