@@ -325,7 +325,12 @@ def _talking(app: App) -> Verbs:
             async for event in events:
                 yield told(event)
 
+    async def ask(text: str, chat: str = "local") -> Facts:
+        """Return what is answered to `text` in a terminal's conversation."""
+        return {"text": await app.asking.run_turn(text, str(ConversationAddress("cli", chat)))}
+
     return {
+        "ask": ask,
         "say": say,
         "idle": answered,
         "chat": listen,

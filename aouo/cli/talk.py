@@ -30,8 +30,17 @@ def chat(pack: str) -> None:
 @click.argument("text")
 @click.option("--pack", default="", help="Whom it is for.")
 def ask(text: str, pack: str) -> None:
-    """Say TEXT, print the answer and end. Through the running bot, or on its own."""
-    _say(text, pack)
+    """Say TEXT, print the answer and end; 1 = there is none. Through the running bot, or on its
+    own."""
+    import asyncio
+
+    from aouo.app.local import conversing
+    from aouo.facts.errors import TurnFailed
+
+    try:
+        click.echo(asyncio.run(conversing.ask(current_home(), os.environ, pack, text)))
+    except TurnFailed as error:
+        raise click.ClickException(str(error)) from error
 
 
 @click.command()

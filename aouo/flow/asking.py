@@ -29,6 +29,7 @@ from aouo.facts.people import AT_HOME, Owner
 from aouo.facts.work import Route
 from aouo.plumbing.parts import Bus
 from aouo.plumbing.waiting import first
+from aouo.queue import lexer
 from aouo.queue.inbox import Inbox
 from aouo.queue.running import Running
 from aouo.store import deliveries, jobs, routes, turns
@@ -60,6 +61,8 @@ class Asking:
     A session of kind `isolated` is made by its one turn, which stands beside the conversation of
     the id: nothing of it enters there. One of kind `chat` has to be that conversation's now; if
     the conversation has begun another one when the turn's place comes, the turn is in that one.
+    In the place of a session's id stands a conversation's, for whatever is said there: what needs
+    no turn, a command for one, is answered by what it says.
     """
 
     database: Database
@@ -121,7 +124,8 @@ class Asking:
                     await first(ended.wait(), events.wait())
         finally:
             leave()
-        yield await self.database.read(lambda tx: _end_of(tx, filed[0]))
+        spoken = "/" not in session_id
+        yield await self.database.read(lambda tx: _end_of(tx, filed[0], spoken=spoken))
 
     async def outcome(self, inbound: Inbound) -> str:
         """Store an inbound that needs no turn as a job, and return what that ended with."""
@@ -138,6 +142,10 @@ class Asking:
         self._ended = asyncio.Event()
 
     async def _asked(self, prompt: str, session_id: str) -> Inbound:
+        if "/" not in session_id:
+            here = ConversationAddress.parse(session_id)
+            said = lexer.command(prompt) or Text(prompt)
+            return Inbound(here, self._person(here.platform), said, origin="cli")
         session = SessionId.parse(session_id)
         address = ConversationAddress.parse(session.conversation)
         route = await self.database.read(lambda tx: routes.find(tx, address))
@@ -166,8 +174,8 @@ def _is_last(event: Event) -> bool:
     )
 
 
-def _end_of(tx: Tx, job_id: int) -> ResponseComplete | TurnSettled:
-    """Return the end of the job's turn, which nobody told.
+def _end_of(tx: Tx, job_id: int, *, spoken: bool) -> ResponseComplete | TurnSettled:
+    """Return the end of the job's turn, which nobody told; `spoken`: without one, what was said.
 
     Raises:
         TurnFailed: there is no turn, or it has not ended.
@@ -179,6 +187,8 @@ def _end_of(tx: Tx, job_id: int) -> ResponseComplete | TurnSettled:
     if state == "parked":
         raise TurnFailed(f"{_WAITS}: {said}")
     turn = turns.ended(tx, job_id)
+    if turn is None and spoken and said:
+        return ResponseComplete("", "", said, ())
     if turn is None:
         raise TurnFailed(said or "there was no turn")
     turn_id, session_id, status = turn

@@ -20,7 +20,7 @@ async def test_people_are_let_in_put_out_and_forgotten_at_rest(tmp_path: Path) -
     no_id = await run(tmp_path, "people", "forget")
 
     assert "• 8: member" in let_in[1]
-    assert asked == (0, "Saved: “buy figs”. 1 note now.\n  1) Undo\n")
+    assert asked == (0, "Saved: “buy figs”. 1 note now.\n")
     assert "• 8: not let in" in put_out[1]
     assert "It is erased" in forgotten[1]
     assert no_id[0] == 2

@@ -187,6 +187,21 @@ async def converse(
             hearing.cancel()
 
 
+async def ask(home: Home, environ: Mapping[str, str], pack: str, text: str) -> str:
+    """Return what is answered to `text`, which waits for it however long it takes.
+
+    Raises:
+        SetupError: no bot is running, and none can be built here.
+        TurnFailed, NoAnswer: there is no answer; says why.
+    """
+    async with _asking(home, environ) as asks:
+        answer: Facts = {}
+        for said in (f"/use {pack}", text) if pack else (text,):
+            async with aclosing(asks("ask", text=said, chat=_CHAT)) as answers:
+                answer = await anext(answers)
+        return answer["text"]
+
+
 class _Screen:
     """Shows messages, and maps typed numbers to their buttons."""
 
