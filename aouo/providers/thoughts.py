@@ -205,7 +205,7 @@ class Forgotten:
         """Send the answers of this request without them from now on; return those that change."""
         said = [one for one in request.messages if type(one) is AssistantSaid]
         found = {one: _unsigned(one, provider, model) for one in said if one not in self._bare}
-        new = {one: bare for one, bare in found.items() if bare is not one}
+        new = {one: bare for one, bare in found.items() if bare != one}
         self._bare |= new
         for one in list(self._bare)[: max(0, len(self._bare) - _FORGOTTEN_MAX)]:
             del self._bare[one]

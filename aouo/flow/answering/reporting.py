@@ -106,24 +106,28 @@ class Bringing:
             turn = turns.open_of(tx, job.id)
             waiting.end_turn(tx, job.id, job.inbound.address, said, now)
             end = RunEnd(turn.id if turn else ulid(), status, said)
-            lane = self._words_instead(tx, job, end, now) or self.settle(tx, job, end, now)
+            lane = self._give_up(tx, job, end, now)
             jobs.settle(tx, job, "done", said, now)
             return lane
 
         self.wake(await self.database.transact(write))
 
-    def _words_instead(self, tx: Tx, job: Job, end: RunEnd, now: str) -> Lane | None:
-        """Settle the run of a schedule that failed before its words were told, and tell them;
-        None = it is none."""
+    def _give_up(self, tx: Tx, job: Job, end: RunEnd, now: str) -> Lane | None:
+        """Settle a run; of a schedule that failed before its words were told, they come with the
+        failure, where that is told."""
         asked, origin = job.inbound.content, job.inbound.origin
-        if not isinstance(asked, events.Triggered) or (origin, end.status) != ("cron", "failed"):
+        assert isinstance(asked, events.Triggered)
+        is_late = (origin, end.status) == ("cron", "failed") and schedules.is_late(
+            tx, asked.trigger, asked.due_at, now
+        )
+        if not is_late:
+            return self.settle(tx, job, end, now)
+        if (report := self.settles[origin](tx, job, asked, end, now)) is None:
             return None
-        if not schedules.is_late(tx, asked.trigger, asked.due_at, now):
-            return None
-        self.settles[origin](tx, job, asked, end, now)
         said = text("runs.given-up", said=asked.prompt or asked.name, why=end.text)
-        report = events.Report(ulid(), asked.name, asked.prompt, said, asked.pack, asked.trigger)
-        return gathering.file_report(tx, replace(job.inbound, content=report), now)
+        return gathering.file_report(
+            tx, replace(job.inbound, content=replace(report, text=said, failed=False)), now
+        )
 
     async def bring_in(self, job: Job, report: events.Report) -> None:
         """Make a report history and send it, in one transaction, or only send it now, when the

@@ -196,8 +196,12 @@ async def test_a_saved_file_has_all_rows_and_computes_nothing(world: World) -> N
     rows = list(csv.DictReader(io.StringIO(as_csv, newline="")))
     found = json.loads(as_json)
     expected = ["one", *formulas, *map(str, range(2_000))]
-    assert [row["text"].removeprefix("'") for row in rows] == expected
-    assert [row["text"] for row in rows[1:7]] == [f"'{text}" for text in formulas]
+    assert [row["text"].removeprefix("'") for row in rows if "\t" not in row["text"]] == [
+        text for text in expected if "\t" not in text
+    ]
+    assert [row["text"] for row in rows[1:7]] == [
+        f"'{text}".replace("\t", "\t'") for text in formulas
+    ]
     assert [row[4] for row in found["rows"]] == expected
     assert found["complete"]
     assert len(json.loads(some)["rows"]) == 7

@@ -215,7 +215,7 @@ async def test_a_model_without_tools_is_asked_once_and_the_owner_reads_what_to_c
         answer = await bot.ask("hello")
         await settled(bot)
 
-    assert answer.text.startswith("The model takes no tools, and I work with them.")
+    assert answer.text.startswith("The model takes no tools at this address, and I work with them.")
     assert "provider.model" in answer.text
     assert len(world.model.requests) == 1
 
@@ -791,7 +791,7 @@ async def test_ten_megabytes_of_thoughts_are_read_past_and_not_kept(world: World
         (
             400,
             "registry.ollama.ai/library/gemma3:4b does not support tools",
-            "The model takes no tools, and I work with them.",
+            "The model takes no tools at this address, and I work with them.",
         ),
         (
             404,
