@@ -97,9 +97,9 @@ async def test_all_that_waited_through_kills_is_answered_once(
             life.stop()
             await life.gone.wait()
         texts = await shown(here, said)
+        doubted = await in_doubt(here, said)
 
     assert len(here.kills) == kills
-        doubted = await in_doubt(here, said)
     counts = answered(texts, said)
     assert max(counts.values()) == 1
     assert {words for words, count in counts.items() if not count} <= doubted
