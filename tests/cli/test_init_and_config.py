@@ -206,20 +206,20 @@ def test_edit_saves_what_is_valid_and_nothing_else(runner: CliRunner, home: Home
     runner.invoke(aouo, ["init"])
     before = home.config.read_text()
 
-    wrong = runner.invoke(aouo, ["config", "edit"], env={"EDITOR": "sed -i s/edits/edit/"})
+    wrong = runner.invoke(aouo, ["config", "edit"], env={"EDITOR": "sed -i s/draft/drft/"})
     after_wrong = home.config.read_text()
-    right = runner.invoke(aouo, ["config", "edit"], env={"EDITOR": "sed -i s/edits/draft/"})
+    right = runner.invoke(aouo, ["config", "edit"], env={"EDITOR": "sed -i s/draft/edits/"})
 
     assert (wrong.exit_code, after_wrong) == (3, before)
     assert right.exit_code == 0
-    assert json.loads(home.config.read_text())["telegram"]["streaming"] == "draft"
+    assert json.loads(home.config.read_text())["telegram"]["streaming"] == "edits"
     assert list(home.run.iterdir()) == []
 
 
 def test_edit_keeps_both_texts_when_somebody_else_changed_the_file(runner: CliRunner, home: Home):
     runner.invoke(aouo, ["init"])
     editor = home.path / "editor.sh"
-    editor.write_text(f"sed -i s/edits/off/ '{home.config}'\nsed -i s/edits/draft/ \"$1\"\n")
+    editor.write_text(f"sed -i s/draft/off/ '{home.config}'\nsed -i s/draft/edits/ \"$1\"\n")
 
     told = runner.invoke(aouo, ["config", "edit"], env={"EDITOR": f"sh '{editor}'"})
 
@@ -227,7 +227,7 @@ def test_edit_keeps_both_texts_when_somebody_else_changed_the_file(runner: CliRu
     assert told.exit_code == 3
     assert str(mine) in told.stderr
     assert json.loads(home.config.read_text())["telegram"]["streaming"] == "off"
-    assert json.loads(mine.read_text())["telegram"]["streaming"] == "draft"
+    assert json.loads(mine.read_text())["telegram"]["streaming"] == "edits"
     assert mine.stat().st_mode & 0o777 == 0o600
     assert list(home.run.iterdir()) == []
 

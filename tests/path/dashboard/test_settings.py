@@ -22,12 +22,13 @@ async def test_each_key_says_what_it_may_be_and_what_holds(world: World) -> None
     assert found["telegram.streaming"] == {
         "key": "telegram.streaming",
         "kind": "value",
-        "about": "How an answer appears while it is written; `draft` works in private chats.",
+        "about": "How an answer appears while it is written; `draft` is one of Telegram's in private "
+        "chats, and\nedits elsewhere and where it is refused.",
         "schema": {"type": "string", "enum": ["edits", "draft", "off"]},
         "on_page": True,
         "takes_effect": "now",
-        "default": "edits",
-        "in_file": False,
+        "default": "draft",
+        "in_file": True,
         "value": "edits",
     }
     assert found["telegram.allowed_user_ids"]["value"] == [ADA, BEN]
