@@ -11,7 +11,7 @@ import base64
 import json
 import re
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from typing import Any
 
 import aiohttp
@@ -20,6 +20,7 @@ import pytest
 from aouo.app.services import model_of
 from aouo.config.settings import Settings
 from aouo.emulator.models import CallPart, ModelService, Says, names, profile
+from aouo.emulator.models.telling import Fails
 from aouo.facts.errors import (
     ContentFiltered,
     ModelGone,
@@ -41,6 +42,7 @@ from aouo.facts.transcript import (
     Image,
     Message,
     ModelRequest,
+    StartedOver,
     SystemSaid,
     TextDelta,
     ToolCall,
@@ -628,3 +630,69 @@ async def test_ten_megabytes_of_thoughts_are_no_part_of_the_answer(
     service.think("Hm, well. " * 1_000_000, "So", reasoning_tokens=10)
 
     assert (await answered(model, bare(HELLO))).said.text == "So"
+
+
+ALOUD = [(name, at) for name in names() for at in range(len(profile(name).aloud))]
+
+
+@pytest.mark.parametrize("chunks", [1, 3, 10_000])
+@pytest.mark.parametrize(("name", "at"), ALOUD)
+async def test_text_that_is_no_answer_is_neither_said_nor_sent_back(
+    name: str, at: int, chunks: int, service: ModelService, model: ChatModel
+) -> None:
+    """However the stream is cut: thoughts, channels, tags of a server without the right parser."""
+    one = profile(name).aloud[at]
+    service.reply(Says(one.text, chunks=chunks))
+    shown = ""
+    async with asyncio.timeout(WAIT_S):
+        async for event in model.stream(bare(HELLO)):
+            match event:
+                case TextDelta(text):
+                    shown += text
+                case StartedOver():
+                    shown = ""
+                case Finished(said):
+                    assert said.text.strip() == one.says
+    await answered(model, bare(HELLO, AssistantSaid(one.says or "…"), UserSaid("And now?")))
+
+    assert shown.strip() == one.says
+    assert "Secret plan" not in json.dumps(service.requests[-1])
+
+
+@each()
+async def test_after_a_refusal_that_says_nothing_what_was_said_is_still_told(
+    service: ModelService, model: ChatModel
+) -> None:
+    """A model's code leaves out what is foreign, never what was said: to shorten a history is the
+    turn's to decide, and to say."""
+    await answered(model, bare(HELLO))
+    service.reply(Fails(400, {"error": {"message": "Bad request.", "code": 400}}))
+    history = (UserSaid("I am Ada."), AssistantSaid("Hello, Ada."), UserSaid("Who am I?"))
+    before = len(service.requests)
+
+    with suppress(ProviderError):
+        await answered(model, bare(*history))
+
+    for body in service.requests[before:]:
+        assert "I am Ada." in json.dumps(body)
+
+
+@pytest.mark.parametrize(
+    ("name", "named", "wish"),
+    [
+        ("gemini", "gemini-3.8-flash", "minimal"),
+        ("gemini", "gemini-4-argon", "8192"),
+        ("gemini", "gemini-3.1-pro-preview", "none"),
+        ("openai", "gpt-6.1-sol", "none"),
+        ("xai", "grok-4.6", "max"),
+    ],
+)
+async def test_who_asks_for_the_least_or_the_most_gets_the_nearest_and_it_costs_no_refusal(
+    name: str, named: str, wish: str, service: ModelService, session: aiohttp.ClientSession
+) -> None:
+    """What the newest models take is known by their families."""
+    async with AsyncExitStack() as stack:
+        model = await made(service, session, stack, named)
+        await answered(model, bare(HELLO, effort=wish))
+
+    assert refused(service) == []

@@ -203,6 +203,19 @@ class Stream:
 
 
 @dataclass(frozen=True, slots=True)
+class Aloud:
+    """Text that a server passes on as an answer though a part of it is none: thoughts, channels,
+    calls that it did not read. `says` is the answer in it."""
+
+    __pydantic_config__: ClassVar[dict[str, str]] = _STRICT
+    about: str
+    text: str
+    says: str
+    source: str
+    certainty: _Certainty = "sourced"
+
+
+@dataclass(frozen=True, slots=True)
 class Page:
     """One page of the service; `$models` is replaced by a list with `each` for every model."""
 
@@ -234,6 +247,7 @@ class Profile:
     stream: Stream
     caching: Caching
     sounds: Mapping[Sound, str] = field(default_factory=dict[Sound, str])
+    aloud: tuple[Aloud, ...] = ()
     pages: tuple[Page, ...] = ()
     plans: Mapping[str, tuple[Limit, ...]] = field(default_factory=dict[str, tuple[Limit, ...]])
     key: Literal["bearer", "google", "none"] = "bearer"

@@ -22,8 +22,8 @@ async def test_each_key_says_what_it_may_be_and_what_holds(world: World) -> None
     assert found["telegram.streaming"] == {
         "key": "telegram.streaming",
         "kind": "value",
-        "about": "How an answer appears while it is written; `draft` is one of Telegram's in private "
-        "chats, and\nedits elsewhere and where it is refused.",
+        "about": "How an answer appears while it is written; `draft` is one of Telegram's in "
+        "private chats, and\nedits elsewhere and where it is refused.",
         "schema": {"type": "string", "enum": ["edits", "draft", "off"]},
         "on_page": True,
         "takes_effect": "now",
