@@ -192,7 +192,10 @@ class Consolidating:
         return await asyncio.to_thread(files.text, _FILE)
 
     def _ask(self, tx: Tx, owed: Owed, text: str, now: datetime) -> list[Inbound]:
-        if jobs.any_open(tx, _lane_of_owner(owed)) or self.left(tx) == 0:
+        at_work = jobs.any_open(tx, _lane_of_owner(owed))
+        if at_work or self.left(tx) == 0:
+            why = "the one before is at work" if at_work else "its tokens of today are used up"
+            log.info("consolidation_left_out", pack=owed.pack, owner=owed.owner, why=why)
             return []
         lines = journal.oldest(tx, owed.pack, owed.owner, _LINES_AT_ONCE, after=owed.upto)
         if not lines:

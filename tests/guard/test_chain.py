@@ -12,6 +12,7 @@ from typing import Any, cast
 
 import pytest
 from pydantic import BaseModel, ConfigDict, model_validator
+from structlog.testing import capture_logs
 
 from aouo.agent.toolbox import Toolbox
 from aouo.agent.tools.registry import Arguments, Registry, Tool, ToolContext, prepare
@@ -278,9 +279,11 @@ async def test_every_exit_writes_one_terminal_row_and_tells_it_once(
     last: str,
 ) -> None:
     door.judges = judges
-    outcome = await door.call(runner, arguments)
+    with capture_logs() as logs:
+        outcome = await door.call(runner, arguments)
 
     assert text in outcome.text
+    assert ("tool_error" in [one["event"] for one in logs]) == outcome.failed
     assert await door.stages() == ["PROPOSED", "EVALUATED", last]
     assert (door.completed, outcome.failed) == ([last == "EXECUTED"], last != "EXECUTED")
     if runner and (last == "BLOCKED" or judges):

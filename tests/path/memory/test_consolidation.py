@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 import pytest
+from structlog.testing import capture_logs
 
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import CallPart, Says, text_of
@@ -170,6 +171,30 @@ async def test_a_file_that_is_changed_meanwhile_is_not_overwritten_and_the_lines
         await consolidated(diary, bot, 2)
 
     assert memory_file(diary).read_text() == "- has a dog\n- lives in Bremen\n"
+
+
+async def test_two_consolidations_of_the_same_notes_never_overlap_and_the_one_left_out_is_logged(
+    diary: World,
+) -> None:
+    """Source: seed 000; issue 30, number 18."""
+    async with diary.running() as bot:
+        one = await noted_line(diary, bot, "I have moved to Bremen", "lives in Bremen")
+        call = CallPart("memory_edits", {"edits": [edit("add", [one], "lives in Bremen")]})
+        diary.model.reply(Says("Let me think", (call,), chunks=5, stall_after=1))
+        diary.model.say("DONE")
+        await pass_until_stalled(diary, bot)
+        with capture_logs() as logs:
+
+            async def left_out() -> bool:
+                await pass_s(diary, DAY_S)
+                return any(one["event"] == "consolidation_left_out" for one in logs)
+
+            await eventually(left_out)
+        jobs = await bot.rows("SELECT state FROM jobs WHERE origin = 'consolidate'")
+        diary.model.release.set()
+        await consolidated(diary, bot)
+
+    assert jobs == [{"state": "running"}]
 
 
 async def pass_until_stalled(world: World, bot: Running) -> None:
