@@ -18,6 +18,8 @@ from typing import Any, TypeAlias
 
 import pytest
 
+from aouo.emulator.models import ModelService, profile
+from aouo.emulator.models.asked import _NOTE
 from tests.fakes.model_server import Says
 from tests.path.looking import cut_off, said, settled
 from tests.path.packs.test_installing import install, shopping, tap
@@ -92,6 +94,19 @@ async def a_text(world: World, calls: Calls, tmp_path: Path) -> None:
         calls.on = True
         await bot.ask("remember the milk")
         await settled(bot)
+
+
+async def a_voice(world: World, calls: Calls, tmp_path: Path) -> None:
+    world.install("notes")
+    async with ModelService(profile("groq"), api_key="key") as ears:
+        groq = {"base_url": ears.url, "api_key": "key"}
+        world.config |= {"stt": {"backend": "groq"}, "groq": groq}
+        ears.say("buy milk tomorrow")
+        async with world.running() as bot:
+            calls.on = True
+            await bot.people.send_file(ADA, ADA, "voice", _NOTE)
+            await bot.people.next_message(ADA)
+            await settled(bot)
 
 
 async def a_command(world: World, calls: Calls, tmp_path: Path) -> None:
@@ -169,6 +184,7 @@ async def a_restart(world: World, calls: Calls, tmp_path: Path) -> None:
 
 WAYS: Mapping[str, Drive] = {
     "A text": a_text,
+    "A voice message": a_voice,
     "A command": a_command,
     "A tap": a_tap,
     "A phrase": a_phrase,
