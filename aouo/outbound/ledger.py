@@ -54,7 +54,8 @@ class Ledger:
             lost = [
                 (row, found)
                 for row in unknown
-                if row.kind == "live" and (found := deliveries.may_be_at(tx, row))
+                if (row.kind, row.address.platform) == ("live", "tg")
+                and (found := deliveries.may_be_at(tx, row))
             ]
             return deliveries.queued(tx), failed, lost
 

@@ -90,6 +90,8 @@ class Outbox:
         An edit tells which message it is: it is the only one of ours that nobody knows.
         """
         for row, message_ids in self._lost:
+            if not self._reaches(row.address):  # Telegram is switched off by now
+                continue
             messenger = self.messengers[row.address.platform]
             await messenger.ready()
             for message_id in message_ids:

@@ -244,6 +244,8 @@ class CompatibleModel(ServiceModel):
                 if not dropped and (dropped := self._forget(dialect, refused, request)):
                     tries = [dialect, *tries]
                     guessed = guessed or refused
+                    if refused.may_have_cost:
+                        yield PaidForNothing()
                     continue
                 others = self._others(dialect, refused, request, guessed)
                 if _is_named(refused, dialect, others) and not guessed:

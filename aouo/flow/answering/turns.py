@@ -91,7 +91,11 @@ class Turns:
         own = self.folder(ctx.facts.pack, ctx.facts.tenant)
         name = hashlib.sha256(image.data).hexdigest()[:12]
         path = f"artifacts/{name}.{image.media_type.rpartition('/')[2]}"
-        await asyncio.to_thread(_write, own, path, image.data)
+        try:
+            await asyncio.to_thread(_write, own, path, image.data)
+        except (OSError, ToolFailed) as error:  # the call has its result all the same
+            log.warning("picture_not_kept", pack=ctx.facts.pack, error=str(error))
+            return ""
         return path
 
     async def begin(

@@ -157,13 +157,17 @@ def _stop_run(tx: Tx, job_id: int, asked: Triggered, now: str) -> None:
 
 _DAY_S = 24 * 3600.0
 _HOUR_S = 3600.0
+_SETTLED_S = 600.0
+"""After a start, of which there may be several a day."""
 
 
 async def keep_copies(database: Database, clock: Clock, owner_notices: OwnerNotices) -> None:
     """Keep a copy of the database that is a day old at most, for ever; where it cannot be made
     the owner hears why: the database may be damaged."""
+    wait_s = _SETTLED_S
     while True:
-        await clock.sleep(_HOUR_S)
+        await clock.sleep(wait_s)
+        wait_s = _HOUR_S
         made = look_of(copy_of(database.path))
         if made and clock.now().timestamp() - made[2] / 1e9 < _DAY_S:
             continue
