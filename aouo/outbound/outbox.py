@@ -102,8 +102,8 @@ class Outbox:
                     break
                 except errors.DeliveryRefused:
                     continue
-                except errors.DeliveryError as error:
-                    log.warning("lost_message_stays", delivery=row.id, error=str(error))
+                except Exception as error:  # noqa: BLE001 - raised, it would end every start
+                    log.warning("lost_message_stays", delivery=row.id, error=repr(error))
                     break
         self._removed.set()
 

@@ -174,6 +174,38 @@ async def test_a_bot_that_waits_for_its_disk_can_be_stopped(world: World) -> Non
         await said(world, "one")
 
 
+async def test_a_start_waits_for_a_lock(world: World) -> None:
+    async with world.running() as bot:
+        await bot.ask("before")
+
+    async def start() -> None:
+        async with world.running():
+            await said(world, "one")
+
+    async with asyncio.TaskGroup() as group:
+        with locked(world):
+            starting = group.create_task(start())
+            await world.people.say(ADA, ADA, "one")
+            done, _ = await asyncio.wait([starting], timeout=1)
+
+    assert done == set()
+
+
+@pytest.mark.parametrize("name", ["data", "data/store", "media", "logs"])
+async def test_a_home_whose_folders_are_links_lives_as_any_other(
+    world: World, tmp_path: Path, name: str
+) -> None:
+    place, disk = world.home.path / name, tmp_path / "disk"
+    shutil.copytree(place, disk)
+    shutil.rmtree(place)
+    place.symlink_to(disk)
+    for text in ("one", "two"):
+        async with world.running() as bot:
+            answer = await bot.ask(text)
+            assert answer.text == text
+    assert place.is_symlink()
+
+
 async def test_a_lock_of_a_moment_is_told_to_nobody(world: World) -> None:
     async with world.running() as bot:
         with locked(world):
