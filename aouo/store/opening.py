@@ -63,7 +63,7 @@ def _check_room(file: Path) -> None:
             raise SetupError(f"{file} is no file.", fix="Move away what stands there.")
         if _is_cut(file):
             raise damaged(file, "a part of it is missing")
-    with tempfile.TemporaryFile(dir=file.parent) as some:
+    with tempfile.NamedTemporaryFile(dir=file.parent) as some:
         some.write(bytes(_NEEDED_BYTES))
         some.flush()
 
