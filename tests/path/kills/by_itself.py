@@ -199,10 +199,11 @@ class Reloaded(Queued):
         await here.until_stalled()
         tree = json.loads(here.home.config.read_text())
         tree["provider"]["model"] = "newer"
+        lives = len(here.lives)  # one that begins after the save needs no reload
         write_atomically(here.home.config, json.dumps(tree))
 
         async def swapped() -> bool:
-            return here.is_dead or len(here.lives) > 1 or "config_reloaded" in here.stderr
+            return here.is_dead or len(here.lives) > lives or "config_reloaded" in here.stderr
 
         await here.until(swapped)
         await here.emulator.client.say(ADA, ADA, self.said[1])
