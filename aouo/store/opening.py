@@ -97,6 +97,8 @@ def unusable(file: Path, error: OSError | sqlite3.Error) -> SetupError:
         return SetupError(
             f"{file} cannot be written: {error}.", fix="Make its folder and its disk writable."
         )
+    if trouble or isinstance(error, OSError):
+        return SetupError(f"{file} cannot be used: {error}.", fix="Look at its folder and disk.")
     return damaged(file, error)
 
 

@@ -482,11 +482,10 @@ async def test_an_effort_is_lowered_or_raised_to_the_nearest_that_is_taken(
     lists: bool,
 ) -> None:
     """Whoever asks for the least shall not get a model's default: `reasoning_effort` is sent."""
-    if not lists and wish in {"medium", "8192"}:
-        pytest.skip("nothing tells which of two neighbours it takes")
+    blind = not lists and wish in {"medium", "8192"}  # nothing tells which neighbour it takes
 
     def script(body: Body) -> Reply:
-        if body.get("reasoning_effort") in taken:
+        if body.get("reasoning_effort", taken[0]) in taken:
             return Says("Hello.")
         words = values(*taken) if lists else "Unsupported value."
         return refusal(400, message=words, code="unsupported_value", param="reasoning_effort")
@@ -497,7 +496,8 @@ async def test_an_effort_is_lowered_or_raised_to_the_nearest_that_is_taken(
             assert await answer(model, replace(HELLO, effort=wish)) == "Hello."
 
     assert len(server.requests) <= 3
-    assert server.requests[-1]["reasoning_effort"] == sent == model.effort_for(wish)
+    assert server.requests[-1].get("reasoning_effort", "") == model.effort_for(wish)
+    assert model.effort_for(wish) == ("" if blind else sent)
 
 
 async def test_thinking_that_cannot_be_turned_off_is_asked_for_the_least(
