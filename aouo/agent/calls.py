@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
@@ -20,9 +20,10 @@ from aouo.facts.ports import Clock, stamp
 from aouo.facts.records import AuditEntry, Spent
 from aouo.facts.transcript import AssistantSaid, Message, ToolCall, ToolReturned
 from aouo.facts.work import Job
+from aouo.guard.chain import Judged
 from aouo.guard.prepared import Outcome, PreparedCall
-from aouo.plumbing.web.envelope import unmarked
-from aouo.store import audit, jobs, turns, usage
+from aouo.plumbing.web.envelope import sources_in, unmarked
+from aouo.store import audit, jobs, sessions, turns, usage
 from aouo.store.database import Database, Tx
 
 
@@ -52,15 +53,28 @@ class Journal:
         await self._write(ctx, write, durable=True)
         ctx.said.append(said)
 
+    async def proposed(self, ctx: TurnContext, entries: Sequence[AuditEntry]) -> None:
+        """Write to the audit that calls are proposed again."""
+
+        def write(tx: Tx, now: str) -> None:
+            for entry in entries:
+                audit.append(tx, entry, now)
+
+        await self._write(ctx, write)
+
     async def result(
         self, ctx: TurnContext, result: ToolReturned, *, state: str, effect: bool
     ) -> None:
-        """Write a call's result; wait for the disk if the call changed something."""
-        await self._write(
-            ctx,
-            lambda tx, now: turns.record_result(tx, ctx.facts, result, state, effect, now),
-            durable=effect,
-        )
+        """Write a call's result; wait for the disk if the call changed something. Whose words it
+        holds, the session remembers with it."""
+        new = not result.failed and ctx.reads(sources_in(result.text))
+
+        def write(tx: Tx, now: str) -> None:
+            turns.record_result(tx, ctx.facts, result, state, effect, now)
+            if new and not ctx.facts.off_record:
+                sessions.label(tx, ctx.facts.session_id, tuple(ctx.sources))
+
+        await self._write(ctx, write, durable=effect)
         ctx.said.append(result)
 
     async def nudge(self, ctx: TurnContext, answer: str, reason: str) -> None:
@@ -133,37 +147,53 @@ class Calls:
         for call in said.calls:
             await turn.toolbox.find(call.name)
         actions = [self._prepared(turn, call) for call in said.calls]
-        self._proposed = {action.call_id: turn.propose(action) for action in actions}
         idempotent = [action.idempotent for action in actions]
-        try:
-            await self.journal.calls(turn, said, idempotent, tuple(self._proposed.values()))
-            for together in _batches(actions):
-                await self._make(turn, together)
-        finally:
-            for entry in self._proposed.values():  # the turn ends, and these never began
-                turn.publish(_unmade(turn, entry))
+        await self._carry_out(
+            turn, actions, lambda entries: self.journal.calls(turn, said, idempotent, entries)
+        )
         if circling := [call for call in said.calls if self._times[call.id] >= _ENDED_AT]:
             raise GoingInCircles(circling[0].name)
 
     async def take_up(self, turn: TurnContext) -> None:
         """Finish the calls that a crash cut off; make again only what may run again."""
         open_calls = await self.journal.intents(turn.facts.id)
-        cut_off: list[tuple[ToolCall, PreparedCall]] = []
+        again: list[PreparedCall] = []
+        lost: list[ToolCall] = []
         for entry in turn.said:
             if isinstance(entry, AssistantSaid):
                 for call in entry.calls:
                     if call.id in open_calls:
                         await turn.toolbox.find(call.name)
                     action = self._prepared(turn, call)
-                    cut_off += [(call, action)] if call.id in open_calls else []
+                    if call.id not in open_calls:
+                        continue
+                    if open_calls[call.id]:
+                        again.append(action)
+                    else:
+                        lost.append(call)
             elif isinstance(entry, ToolReturned):
                 self._note(entry.call_id, entry.text.removesuffix(_TOLD), failed=entry.failed)
-        for call, action in cut_off:
-            if open_calls[call.id]:
-                await self._make(turn, [action])
-            else:
-                result = ToolReturned(call.id, call.name, _CUT_OFF.told, failed=True)
-                await self.journal.result(turn, result, state="unknown", effect=True)
+        for call in lost:
+            result = ToolReturned(call.id, call.name, _CUT_OFF.told, failed=True)
+            await self.journal.result(turn, result, state="unknown", effect=True)
+        if again:
+            await self._carry_out(turn, again, lambda entries: self.journal.proposed(turn, entries))
+
+    async def _carry_out(
+        self,
+        turn: TurnContext,
+        actions: Sequence[PreparedCall],
+        write: Callable[[Sequence[AuditEntry]], Awaitable[None]],
+    ) -> None:
+        """Write down that these calls are proposed, have them judged together, and make them."""
+        self._proposed = {action.call_id: turn.propose(action) for action in actions}
+        try:
+            await write(tuple(self._proposed.values()))
+            for together in _batches(await turn.judge(actions)):
+                await self._make(turn, together)
+        finally:
+            for entry in self._proposed.values():  # the turn ends, and these never began
+                turn.publish(_unmade(turn, entry))
 
     def _prepared(self, turn: TurnContext, call: ToolCall) -> PreparedCall:
         """Prepare a call; refuse it if the turn asks for exactly the same too often."""
@@ -189,26 +219,27 @@ class Calls:
             self._asked_for.clear()
         self._asked_for[action.key] = own
 
-    async def _make(self, turn: TurnContext, actions: Sequence[PreparedCall]) -> None:
+    async def _make(self, turn: TurnContext, calls: Sequence[Judged]) -> None:
+        actions = [judged.action for judged in calls]
         for action in actions:
             await turn.view.show_tool_call(action.call.name, action.call.arguments)
-        if len(actions) == 1:
-            made = [await self._one(turn, actions[0])]
+        if len(calls) == 1:
+            made = [await self._one(turn, calls[0])]
         else:
             async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(self._one(turn, action)) for action in actions]
+                tasks = [group.create_task(self._one(turn, judged)) for judged in calls]
             made = [task.result() for task in tasks]
         for action, (outcome, ms) in zip(actions, made, strict=True):
             await self._record(turn, action.call, outcome, ms)
         await turn.view.show_tool_result()
 
-    async def _one(self, turn: TurnContext, action: PreparedCall) -> tuple[Outcome, int]:
+    async def _one(self, turn: TurnContext, judged: Judged) -> tuple[Outcome, int]:
         """Return the call's outcome, and the milliseconds that it took."""
-        begun_s = time.perf_counter()
-        proposed = self._proposed.pop(action.call_id, None) is not None
+        begun_s, action = time.perf_counter(), judged.action
+        self._proposed.pop(action.call_id, None)
         if action.mutates:
             turn.at_work.append(action.call)
-        outcome = await turn.call_tool(action, proposed)
+        outcome = await turn.call_tool(judged)
         if action.mutates:
             turn.at_work.remove(action.call)
         return outcome, round((time.perf_counter() - begun_s) * 1000)
@@ -251,13 +282,13 @@ def _unmade(turn: TurnContext, entry: AuditEntry) -> ActionCompleted:
     return ActionCompleted(entry.turn_id, session, entry.call_id, entry.tool, success=False)
 
 
-def _batches(actions: Sequence[PreparedCall]) -> Iterator[list[PreparedCall]]:
+def _batches(calls: Sequence[Judged]) -> Iterator[list[Judged]]:
     """Group read-only neighbours; every other call is alone in its batch."""
-    for looks, group in groupby(actions, key=lambda action: action.read_only):
+    for looks, group in groupby(calls, key=lambda judged: judged.action.read_only):
         if looks:
             yield list(group)
         else:
-            yield from ([action] for action in group)
+            yield from ([judged] for judged in group)
 
 
 def _ordinal(times: int) -> str:

@@ -22,8 +22,9 @@ from aouo.facts.events import MemoryFlush
 from aouo.facts.ids import ulid
 from aouo.facts.ports import Clock, stamp
 from aouo.facts.records import Draft, HistoryEntry, Past, Reach, Spent, Summary
+from aouo.guard.targets import addresses
 from aouo.plumbing.logs import log
-from aouo.store import sessions
+from aouo.store import audit, sessions
 from aouo.store.database import Database, Tx
 
 KEPT_SHARE = 0.3
@@ -219,7 +220,7 @@ class Compactor:
         previous = found.summary.text if found.summary else ""
         text = _material(previous, [entry.message for entry in older], window // 2, scale)
         facts = ""
-        if await ctx.toolbox.find("memory"):
+        if facts and await ctx.toolbox.find("memory"):
             try:
                 facts = await asking.facts(text)
             except (ProviderError, EmptyAnswer, TimeoutError) as error:
@@ -247,11 +248,22 @@ class Compactor:
 
         Appending the same facts twice is idempotent, so a crash in between does no harm.
         """
-        arguments = {"target": "memory", "action": "append", "content": summary.facts}
+        facts = summary.facts
+        if (
+            ctx.sources
+        ):  # nobody is asked here, so an address that others may have brought stays out
+            lines = facts.splitlines()
+            facts = "\n".join(line for line in lines if not any(addresses(line)))
+        arguments = {"target": "memory", "action": "append", "content": facts}
         spent: list[Spent] = []
         if await ctx.toolbox.find("memory"):
             call = transcript.ToolCall(ulid(), "memory", json.dumps(arguments, ensure_ascii=False))
-            outcome = await ctx.call_tool(ctx.prepare(call), False)
+            action = ctx.prepare(call)
+            proposed = ctx.propose(action)
+            at = stamp(self.clock)
+            await self.database.transact(lambda tx: audit.append(tx, proposed, at))
+            [judged] = await ctx.judge([action])
+            outcome = await ctx.call_tool(judged)
             spent = [spent_by(ctx, "tool:memory")]
             if outcome.failed:
                 log.warning("memory_flush_refused", summary=summary.id, error=outcome.text)

@@ -17,6 +17,7 @@ from aouo.facts.events import Event, LlmToken, Thought
 from aouo.facts.ports import ChatModel, Rendered, TurnView
 from aouo.facts.records import AuditEntry, FailedTry, Past, Recorded, Section, Spent, Summary
 from aouo.facts.work import Facts
+from aouo.guard.chain import Judged
 from aouo.guard.prepared import Outcome, PreparedCall
 from aouo.packs.format.manifest import MemoryPolicy
 from aouo.packs.format.skills import Skill
@@ -26,6 +27,8 @@ _TEXT_CHARS = 60_000
 """Of a prompt's text that is kept; the rest is cut."""
 _SAMPLE_CHARS = 8_000
 _DIGEST_CHARS = 24
+_MAX_SOURCES = 20
+"""Of those whose words a conversation has read; the first ones are named."""
 
 
 @dataclass(slots=True)
@@ -209,7 +212,8 @@ class TurnContext:
     """One turn. Steps read and fill it; `abort` ends it.
 
     `prepare` makes a call a value; `propose` returns its audit entry, to be written with its
-    intent; `call_tool` is the only way to a tool, and is told whether that entry was written.
+    intent; `judge` decides on the calls of one response, and `call_tool`, which makes one of them,
+    is the only way to a tool. `sources` is whose words the conversation has read between marks.
     `day` is the local day that usage counts for. `recalled` are messages off the record, which
     are stored nowhere. `make_room` shortens the history once, after a service refused it; True says
     that it was certainly too long; it returns whether there is less now. `was_too_long` reports
@@ -226,7 +230,8 @@ class TurnContext:
         toolbox: Toolbox,
         prepare: Callable[[transcript.ToolCall], PreparedCall],
         propose: Callable[[PreparedCall], AuditEntry],
-        call_tool: Callable[[PreparedCall, bool], Awaitable[Outcome]],
+        judge: Callable[[Sequence[PreparedCall]], Awaitable[list[Judged]]],
+        call_tool: Callable[[Judged], Awaitable[Outcome]],
         day: str = "",
         recalled: Sequence[transcript.Message] = (),
         publish: Callable[[Event], None],
@@ -238,10 +243,14 @@ class TurnContext:
         self.toolbox = toolbox
         self.prepare = prepare
         self.propose = propose
+        self.judge = judge
         self.call_tool = call_tool
         self.day = day
         self.recalled = recalled
         self.publish = publish
+        self.sources = dict.fromkeys(facts.sources)
+        self.by_person = False  # its call is what somebody tapped, wrote or filled in
+        self.only_looks = False  # somebody said no to a call
         self.past = Past()
         self.history: list[transcript.Message] = []
         self.summarised: Summary | None = None  # by this very turn
@@ -295,6 +304,13 @@ class TurnContext:
         """Show more of the answer in the chat, and publish it."""
         await self.view.streaming_reply(text)
         self.publish(LlmToken(self.facts.id, self.facts.session_id, text))
+
+    def reads(self, sources: Sequence[str]) -> bool:
+        """Note whose words were read; return whether some of them are new."""
+        before = len(self.sources)
+        for source in sources[: max(0, _MAX_SOURCES - before)]:
+            self.sources.setdefault(source)
+        return len(self.sources) > before
 
     @property
     def stopped(self) -> bool:

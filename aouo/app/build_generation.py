@@ -67,6 +67,7 @@ async def _built(
         settings.tools,
         shared,
         scan_dirs=settings.packs.scan_dirs,
+        is_owner=Owner.of(settings.telegram.owner).has,
         files_for=partial(_files_for, settings, _admission(settings, shared)),
         sandbox=sandbox,
         servers=servers,

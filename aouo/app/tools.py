@@ -39,6 +39,7 @@ from aouo.facts.ports import ChatModel, Clock
 from aouo.facts.schedule import ZoneOf
 from aouo.guard.chain import Guard
 from aouo.guard.fence import Fence, Protection
+from aouo.guard.flow import Flow
 from aouo.guard.reach import reached, refusal
 from aouo.guard.sandbox.run import Sandbox
 from aouo.guard.sent_files import SentFiles, hiding
@@ -166,6 +167,7 @@ def guarded_tools(
     *,
     scan_dirs: Sequence[str],
     files_for: Callable[[str], Sequence[str] | None],
+    is_owner: Callable[[str], bool],
     sandbox: Sandbox,
     servers: Sequence[Server],
     voice: Voice | Lack,
@@ -199,7 +201,7 @@ def guarded_tools(
         database=database,
         clock=clock,
         bind=fence.bind,
-        judges=[protection.judge, fence.judge],
+        judges=[protection.judge, fence.judge, Flow(is_owner).judge],
         keep=partial(keep, database=database, clock=clock),
         redact=redact,
         hidden=hiding(home=home.path, media=home.media, folder_of=stores.folder),

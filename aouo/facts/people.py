@@ -45,6 +45,10 @@ class Owner:
         """Whether the owner sent it."""
         return inbound.origin in ("cli", "web") or self.id == inbound.person.id != ""
 
+    def has(self, person: str) -> bool:
+        """Whether this is the owner's id, on Telegram or at home."""
+        return person in (self.id, AT_HOME)
+
     @property
     def person(self) -> Person:
         """The owner as whoever sits at the page."""

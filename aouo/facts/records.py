@@ -11,6 +11,11 @@ from aouo.facts.transcript import Message, Usage
 
 Stage = Literal["PROPOSED", "EVALUATED", "EXECUTED", "FAILED", "BLOCKED"]
 
+Sink: TypeAlias = Literal["look", "own", "persist", "tell", "spend", "destroy", "admit", "run"]
+"""What a tool call does: it only looks; what it changes stays the owner's and can be taken back;
+later turns read its words as their own (memory, schedules); it tells somebody or something outside
+of this chat; it pays; it removes or overwrites for good; it gives access; it runs a program."""
+
 
 @dataclass(frozen=True, slots=True)
 class Spent:

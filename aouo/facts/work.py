@@ -114,6 +114,7 @@ class Facts(OpenTurn):
 
     `tenant` owns the data: the person in a private chat, else the conversation. `onboarding`: it
     is part of a pack's first conversation. `off_record`: no word of it may be kept, also no log.
+    `sources` is whose words, besides the person's own, its session has read.
     """
 
     session_key: str
@@ -123,6 +124,7 @@ class Facts(OpenTurn):
     origin: Origin
     chat_kind: ChatKind
     onboarding: bool = False
+    sources: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +141,7 @@ class Act:
 class Gate:
     """One question to one person; `state` is open | answered | expired | closed.
 
-    `digest` identifies the exact call that an approval is for; `origin` is by what the answer came,
-    "" = there is none.
+    `origin` is by what the answer came, "" = there is none.
     """
 
     id: str
@@ -155,7 +156,6 @@ class Gate:
     answer: str
     delivery_id: int
     expires_at: str
-    digest: str = ""
     origin: Origin | Literal[""] = ""
 
 

@@ -1,7 +1,8 @@
-"""Asks the owner, in their private chat, to allow a tool call, and waits for the answer."""
+"""Asks the owner, in their private chat, to allow tool calls, and waits for the answer."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TypeAlias
@@ -12,8 +13,8 @@ from aouo.facts.events import Inbound
 from aouo.facts.ports import Rendered, iso
 from aouo.facts.work import Delivery, Gate
 from aouo.flow.waiting import PersonWait
+from aouo.guard.flow import ALWAYS_ASKED
 from aouo.guard.prepared import (
-    ALWAYS,
     DENY,
     FOR_GOOD,
     UNATTENDED,
@@ -28,7 +29,7 @@ from aouo.plumbing.logs import log
 from aouo.store import gates
 from aouo.store.database import Tx
 from aouo.words.catalogue import say
-from aouo.words.sentences import approval
+from aouo.words.sentences import Asked, approval
 
 KIND = "approval"
 _HOUR = timedelta(hours=1)
@@ -46,86 +47,145 @@ _NOT_REACHED = (
     "this was not done, and the person has been told. Go on without it."
 )
 _CHANGED = "This is not what the owner was asked about, so it was not done. Call again."
+_BEFORE = "the owner said yes to it in this conversation"
+
+_Decided: TypeAlias = Allowed | Blocked
 
 
-_Opened: TypeAlias = Allowed | Blocked | tuple[Gate, Delivery]
+@dataclass(slots=True, eq=False)
+class _Opened:
+    """What is decided of some calls without asking, by call id, and the gate that asks about the
+    others, with the message that shows it."""
+
+    decided: dict[str, _Decided]
+    gate: Gate | None = None
+    card: Delivery | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Approving:
-    """One turn's way to ask the owner; see `guard.approval.Approve`.
+    """One turn's way to ask the owner; see `guard.prepared.Approve`.
 
     `owner` is their id, `chat` their private one if the turn is elsewhere, `asks_for` whose turn it
-    is.
+    is, `whose` the person whom a rule from it names, `sources` whose words the turn has read.
 
-    The gate holds the digest of the call and of where its paths lead, and only that is allowed
-    by it. A yes is marked as used before the call begins, so that after a crash it is known
+    The gate holds the digests of the calls and of where their paths lead, and only those are
+    allowed by it. A yes is marked as used before its call begins, so that after a crash it is known
     whether the call may have happened.
     """
 
     person_wait: PersonWait
     owner: str
+    whose: str
     chat: ConversationAddress | None
     asks_for: Inbound
+    sources: Callable[[], Sequence[str]]
     limits: Approvals
 
-    async def approve(self, action: PreparedCall, ask: Ask) -> Allowed | Blocked:
+    async def approve(self, asked: Sequence[tuple[PreparedCall, Ask]]) -> Sequence[_Decided]:
         """Wait for the owner's word; silence, and nobody being there, is a no."""
+        opened = await self.person_wait.database.transact(
+            lambda tx: self._open(tx, asked), durable=True
+        )
+        if opened.gate and opened.card:
+            gate = await self.person_wait.answered(
+                opened.gate, opened.card, _told if self.chat else None
+            )
+            log.info("approval_settled", state=gate.state, answer=gate.answer, origin=gate.origin)
+            opened.decided |= await self._settled(
+                gate, [one for one in asked if one[0].call_id not in opened.decided]
+            )
+        return [opened.decided[action.call_id] for action, _ in asked]
+
+    def _open(self, tx: Tx, asked: Sequence[tuple[PreparedCall, Ask]]) -> _Opened:
+        """Decide what needs no question, and open the gate that asks about the rest."""
+        opened, rest = _Opened({}), list[Asked]()
+        for action, ask in asked:
+            if decided := self._decided(tx, action, ask, opened):
+                opened.decided[action.call_id] = decided
+            else:
+                _, before = self._before(tx, action, ask)
+                rest.append(Asked(action, ask, before))
+        if not rest:
+            return opened
+        if opened.gate is None:
+            hour_ago = iso(self.person_wait.clock.now() - _HOUR)
+            times = gates.opened_since(tx, KIND, hour_ago)
+            if times >= self.limits.per_hour:
+                no = Blocked(_TOO_MANY.format(times), judge="nobody")
+                opened.decided |= {one.action.call_id: no for one in rest}
+                return opened
+        wait = timedelta(seconds=self.limits.wait_s)
+        first = opened.gate.call_id if opened.gate else rest[0].action.call_id
+        gate = self.person_wait.gate(KIND, self.owner, first, wait)
+        card = approval(gate.id, rest, self.sources(), self.asks_for if self.chat else None)
+        options = answers([one.ask for one in rest])
+        gate = replace(gate, question=card.text, options=options)
+        opened.gate, opened.card = self.person_wait.open(tx, gate, card, self.chat)
+        for action, ask, _ in rest:
+            about = action.tool, _targets(ask), action.binding
+            gates.ask_about(tx, opened.gate.id, action.call_id, *about)
+        return opened
+
+    def _decided(self, tx: Tx, action: PreparedCall, ask: Ask, opened: _Opened) -> _Decided | None:
+        """What is decided of a call without asking, None = it has to be asked about, or is."""
+        if known := gates.asking(tx, action.call_id):
+            opened.gate, digest = known
+            return None if digest == action.binding else Blocked(_CHANGED)
+        pack, tool = action.facts.pack, action.tool
+        granted = (
+            gates.is_granted(tx, pack, tool, (one.kind, one.target), self.whose)
+            for one in ask.always
+        )
+        if ask.always and all(granted):
+            return Allowed(FOR_GOOD, "grant")
         if not is_attended(action.facts.origin):
             return Blocked(UNATTENDED, judge="nobody")
-        opened = await self.person_wait.database.transact(
-            lambda tx: self._open(tx, action, ask), durable=True
-        )
-        if isinstance(opened, Allowed | Blocked):
-            return opened
-        gate, card = opened
-        gate = await self.person_wait.answered(gate, card, _told if self.chat else None)
-        log.info(
-            "approval_settled",
-            tool=action.tool,
-            state=gate.state,
-            answer=gate.answer,
-            origin=gate.origin,
-        )
-        if gate.state == "answered":
-            return await self._act(action, ask, gate)
-        if gate.answer == gates.NOT_REACHED:
-            log.warning("owner_not_reached", tool=action.tool, pack=action.facts.pack)
-            return Blocked(_NOT_REACHED, judge="nobody")
-        return Blocked(_NO_ANSWER.format(f"{self.limits.wait_s:g}"), judge="nobody")
+        said, _ = self._before(tx, action, ask)
+        if said == DENY:
+            return Blocked(_DENIED, "the owner said no to it in this conversation", "owner")
+        if said and ask.judge == "flow" and action.sink not in ALWAYS_ASKED:
+            return Allowed(_BEFORE, "owner")
+        return None
 
-    def _open(self, tx: Tx, action: PreparedCall, ask: Ask) -> _Opened:
-        """The gate that asks, or why there is none to open."""
-        known = gates.of_call(tx, action.call_id)
-        if known and known.digest != action.binding:
-            return Blocked(_CHANGED)
-        if not known:
-            if ask.folder and gates.is_granted(tx, action.facts.pack, action.tool, ask.folder):
-                return Allowed(FOR_GOOD, "grant")
-            hour_ago = iso(self.person_wait.clock.now() - _HOUR)
-            asked = gates.opened_since(tx, KIND, hour_ago)
-            if asked >= self.limits.per_hour:
-                return Blocked(_TOO_MANY.format(asked), judge="nobody")
-        wait = timedelta(seconds=self.limits.wait_s)
-        gate = self.person_wait.gate(KIND, self.owner, action.call_id, wait)
-        card = approval(gate.id, action, ask, self.asks_for if self.chat else None)
-        gate = replace(gate, question=card.text, options=answers(ask), digest=action.binding)
-        return self.person_wait.open(tx, gate, card, self.chat)
+    def _before(self, tx: Tx, action: PreparedCall, ask: Ask) -> tuple[str, int]:
+        session = action.facts.session_id
+        return gates.answers_to(tx, action.tool, _targets(ask), action.binding, session)
 
-    async def _act(self, action: PreparedCall, ask: Ask, gate: Gate) -> Allowed | Blocked:
+    async def _settled(
+        self, gate: Gate, asked: Sequence[tuple[PreparedCall, Ask]]
+    ) -> dict[str, _Decided]:
+        """What the end of a gate says about the calls that it asked about."""
         by = f" ({gate.origin})" if gate.origin else ""
         said = f"the owner said {gate.answer}{by}"
+        if gate.state != "answered":
+            no = Blocked(_NO_ANSWER.format(f"{self.limits.wait_s:g}"), judge="nobody")
+            if gate.answer == gates.NOT_REACHED:
+                log.warning("owner_not_reached", pack=asked[0][0].facts.pack)
+                no = Blocked(_NOT_REACHED, judge="nobody")
+            return {action.call_id: no for action, _ in asked}
         if gate.answer == DENY:
-            return Blocked(_DENIED, said, judge="owner")
+            return {action.call_id: Blocked(_DENIED, said, judge="owner") for action, _ in asked}
+        if gate.answer in gate.options[2:]:
+            await self.person_wait.database.transact(
+                lambda tx: self._grant(tx, asked), durable=True
+            )
+        return {action.call_id: Allowed(said, "owner") for action, _ in asked}
+
+    def _grant(self, tx: Tx, asked: Sequence[tuple[PreparedCall, Ask]]) -> None:
         now = iso(self.person_wait.clock.now())
+        for action, ask in asked:
+            for one in ask.always:
+                about = action.facts.pack, action.tool, (one.kind, one.target)
+                gates.add_grant(tx, *about, self.whose, now)
 
-        def write(tx: Tx) -> None:
-            gates.use(tx, gate.id)
-            if gate.answer == ALWAYS and ask.folder:
-                gates.add_grant(tx, action.facts.pack, action.tool, ask.folder, gate.person, now)
+    async def use(self, call_id: str) -> None:
+        """Mark the yes to a call as used, before it begins."""
+        await self.person_wait.database.transact(lambda tx: gates.use(tx, call_id), durable=True)
 
-        await self.person_wait.database.transact(write, durable=True)
-        return Allowed(said, "owner")
+
+def _targets(ask: Ask) -> str:
+    return "\n".join(one.target for one in ask.always)
 
 
 def _told(reached: bool) -> Rendered:

@@ -22,7 +22,7 @@ from aouo.agent.tools.registry import Registry
 from aouo.config import sections
 from aouo.facts.attachments import Lack
 from aouo.facts.errors import RouteRequiredError
-from aouo.facts.people import AT_HOME, Admission, Owner
+from aouo.facts.people import Admission, Owner
 from aouo.facts.ports import NO_MODEL, ChatModel, Clock
 from aouo.facts.quiet_hours import AttentionRules
 from aouo.guard.chain import Guard
@@ -98,14 +98,10 @@ class Generation:
     paid: tuple[Paid, ...]
     """What may cost money."""
 
-    def permitted(self, pack: str, person: str) -> Sequence[str]:
-        """The tools and groups that a turn of this pack, "" = of none, may call for `person`;
-        the tool servers are the owner's alone."""
+    def permitted(self, pack: str) -> Sequence[str]:
+        """The tools and groups that a turn of this pack, "" = of none, may call."""
         found = self.library.get(pack)
-        tools = found.manifest.permissions.tools if found else DEFAULT_TOOLS
-        if self._is_owners(person):
-            return tools
-        return tuple(name for name in tools if not name.startswith(("mcp:", "mcp__")))
+        return found.manifest.permissions.tools if found else DEFAULT_TOOLS
 
     async def model_of(self, pack: str, kind: str) -> ChatModel:
         """Return the model for the runtime's own work on what was said with a pack."""
@@ -116,10 +112,7 @@ class Generation:
         """Whether the role of `person` does not use this pack."""
         member, guest = self.roles.member.packs, self.roles.guest.packs
         packs = guest if self.admission.role(person) == "guest" else member
-        return bool(packs and pack and pack not in packs) and not self._is_owners(person)
-
-    def _is_owners(self, person: str) -> bool:
-        return person in (self.owner.id, AT_HOME)
+        return bool(packs and pack and pack not in packs) and not self.owner.has(person)
 
     def renewed(self, packs: Library) -> Generation:
         """The same with other packs."""

@@ -5,6 +5,9 @@
     owner, where a judge asks for one → the hashes and the paths once more → execute → redact, hide
     where the home lies → audit → completed
 
+All calls of one response are judged before the first runs, and the owner is asked about all at
+once.
+
 It fails closed: a call that a stage cannot decide on is blocked, and every way out writes exactly
 one terminal audit row and publishes one `ActionCompleted`. Only a cancelled call leaves its
 terminal row to the end of its turn, because the next process may resume and end it otherwise.
@@ -25,6 +28,8 @@ from aouo.facts.events import ActionCompleted, ActionStarted, Event, ShieldVerdi
 from aouo.facts.ports import Clock, stamp
 from aouo.facts.records import AuditEntry, Stage
 from aouo.guard.prepared import (
+    UNASKED,
+    UNATTENDED,
     UNCHECKED,
     Allowed,
     Approve,
@@ -40,6 +45,7 @@ from aouo.plumbing.logs import log
 from aouo.store import audit
 from aouo.store.database import Database
 
+NO_MORE = "nothing but looks after a no"
 Judge: TypeAlias = Callable[[PreparedCall], Verdict]
 _Bind: TypeAlias = Callable[[PreparedCall], PreparedCall]
 Run: TypeAlias = Callable[[BaseModel, str], Awaitable[str]]
@@ -56,7 +62,24 @@ _INSTRUCTION_CHARS = 16_000
 CEILING_CHARS = 2_000_000
 """More than this of one result is never kept."""
 _MARGIN_CHARS = 10_000
+_CARD_CHARS = 3_000
+"""Of a call's arguments that the owner is shown when they are asked."""
 _INSTRUCTIONS = frozenset({"skill_view", "load_skills"})
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A call and what was decided about it; `written`: the audit says what the owner was asked."""
+
+    action: PreparedCall
+    verdict: Verdict
+    written: bool = False
+
+    @property
+    def is_a_no(self) -> bool:
+        """Whether the owner was asked and did not say yes."""
+        verdict = self.verdict
+        return self.written and isinstance(verdict, Blocked) and verdict.reason != UNATTENDED
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -80,25 +103,45 @@ class Guard:
         )
         return _entry(action, "PROPOSED")
 
-    async def call(
-        self,
-        action: PreparedCall,
-        run: Run | None,
-        approve: Approve = by_nobody,
-        *,
-        proposed: bool = False,
-    ) -> Outcome:
-        """Judge one call and, if it is allowed, carry it out.
+    async def judged(
+        self, actions: Sequence[PreparedCall], approve: Approve = by_nobody
+    ) -> list[Judged]:
+        """Judge the calls of one response; the owner is asked about them together, and after a no
+        none of them but looks is made. Without an `approve` a question blocks its call."""
+        found = [Judged(*self._evaluate(action)) for action in actions]
+        asked = [(one.action, one.verdict) for one in found if isinstance(one.verdict, Ask)]
+        if not asked:
+            return found
+        await self._write(
+            *(_entry(action, "EVALUATED", _said(ask), ask.judge) for action, ask in asked)
+        )
+        shown = [
+            (
+                action,
+                replace(
+                    ask,
+                    subject=self.redact(_legible(ask.subject)),
+                    arguments=self.redact(_legible(action.call.arguments[:_CARD_CHARS])),
+                ),
+            )
+            for action, ask in asked
+        ]
+        told = iter(await approve(shown))
+        found = [
+            replace(one, verdict=next(told), written=True) if isinstance(one.verdict, Ask) else one
+            for one in found
+        ]
+        return [_only_looks(one) for one in found] if any(one.is_a_no for one in found) else found
 
-        `run` is None for a tool that does not exist; without an `approve` a question to the owner
-        blocks the call; `proposed`: the row of `propose` is written. Raises nothing but
-        cancellation: a refusal is a result that the model reads.
+    async def call(self, judged: Judged, run: Run | None) -> Outcome:
+        """Carry out a judged call, if it is allowed.
+
+        `run` is None for a tool that does not exist. Raises nothing but cancellation: a refusal is
+        a result that the model reads.
         """
-        begun = () if proposed else (self.propose(action),)
+        action = judged.action
         try:
-            await self._write(*begun)
-            action, verdict = self._evaluate(action)
-            outcome = await self._carry_out(action, verdict, run, approve)
+            outcome = await self._carry_out(judged, run)
         except asyncio.CancelledError:
             self.publish(_completed(action, success=False))
             raise
@@ -133,28 +176,23 @@ class Guard:
                 case Blocked():
                     return verdict
                 case Ask():
-                    question = question or verdict
+                    question = question.joined(verdict) if question else verdict
                 case Allowed():
                     pass
         return question or Allowed("nothing speaks against it")
 
-    async def _carry_out(
-        self, action: PreparedCall, verdict: Verdict, run: Run | None, approve: Approve
-    ) -> Outcome:
+    async def _carry_out(self, judged: Judged, run: Run | None) -> Outcome:
+        action, verdict = judged.action, judged.verdict
         begun = (_entry(action, "EVALUATED", _said(verdict), verdict.judge),)
-        if isinstance(verdict, Ask):
-            await self._write(*begun)
+        if judged.written:
             begun = ()
-            verdict = await approve(
-                action, replace(verdict, subject=self.redact(_legible(verdict.subject)))
-            )
         allowed = isinstance(verdict, Allowed)
         self.publish(
             ShieldVerdict(
                 action.facts.id, action.facts.session_id, action.call_id, allowed, verdict.reason
             )
         )
-        if isinstance(verdict, Blocked) or run is None:
+        if not allowed or run is None:
             await self._write(*begun, _entry(action, "BLOCKED", _said(verdict), verdict.judge))
             return Outcome(self.hidden(action, _legible(verdict.reason)), failed=True)
         await self._write(*begun)
@@ -215,6 +253,13 @@ class Guard:
             return
         now = stamp(self.clock)
         await self.database.transact(lambda tx: [audit.append(tx, entry, now) for entry in entries])
+
+
+def _only_looks(judged: Judged) -> Judged:
+    """Block what is no look, after the owner said no to another call of its response."""
+    if judged.action.sink == "look" or not isinstance(judged.verdict, Allowed):
+        return judged
+    return replace(judged, verdict=Blocked(UNASKED, NO_MORE, "flow"))
 
 
 def _completed(action: PreparedCall, *, success: bool) -> ActionCompleted:

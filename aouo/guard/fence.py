@@ -18,7 +18,7 @@ from typing import Literal, TypeAlias, TypeGuard
 
 from aouo.facts.errors import ToolFailed
 from aouo.guard.paths import listed, looks_local, mentioned, quoted, refused, resolved
-from aouo.guard.prepared import Allowed, Ask, Blocked, PreparedCall, Touched, Verdict
+from aouo.guard.prepared import Allowed, Ask, Blocked, Lasting, PreparedCall, Touched, Verdict
 from aouo.guard.sent_files import SentFiles
 from aouo.plumbing.logs import log
 
@@ -265,7 +265,7 @@ class Fence:
             )
         folder = path if action.tool == "list_dir" else path.parent
         for_good = theirs is None and not Path.home().resolve().is_relative_to(folder)
-        lasting = folder if for_good else None
+        lasting = (Lasting("folder", str(folder), str(folder)),) if for_good else ()
         outside, writes_bytes = "outside security.allowed_paths", _writes_bytes(action)
         return Ask(outside, str(path), writes_bytes, lasting, "fence")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -13,6 +13,7 @@ from pydantic import BaseModel
 
 from aouo.facts.events import Origin
 from aouo.facts.people import PROFILES
+from aouo.facts.records import Sink
 from aouo.facts.transcript import ToolCall
 from aouo.facts.work import Facts
 from aouo.guard.paths import listed
@@ -32,12 +33,21 @@ class Touched:
 
 
 JudgeName: TypeAlias = Literal[
-    "guard", "protection", "fence", "permissions", "tools", "arguments", "owner", "grant", "nobody"
+    "guard",
+    "protection",
+    "fence",
+    "permissions",
+    "tools",
+    "arguments",
+    "flow",
+    "owner",
+    "grant",
+    "nobody",
 ]
 """Who decided on a call: `guard` if nothing speaks against it or it could not be checked,
 `permissions` those of the pack, `tools` what the turn may call at all, `arguments` whether it can
-be made as it was written, `grant` what the owner allowed for good, `nobody` if no owner could be
-asked or answered."""
+be made as it was written, `flow` where its words come from and lead to, `grant` what the owner
+allowed for good, `nobody` if no owner could be asked or answered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,22 +71,60 @@ class Blocked:
 
 
 @dataclass(frozen=True, slots=True)
+class Lasting:
+    """What the answer "always" to a call would cover: a folder and all below it, or one target,
+    as rules name it; a person reads `shown`."""
+
+    kind: Literal["folder", "target"]
+    target: str
+    shown: str = ""
+
+
+Why: TypeAlias = Literal["fence", "read", "spends", "person"]
+"""Why the owner is asked: a file outside the fence; a target that nobody named, in a turn that has
+read strangers' words; what is asked about in any such turn; what is the owner's, used by another
+person."""
+
+
+@dataclass(frozen=True, slots=True)
 class Ask:
     """The owner has to approve the call; `reason` is for the audit, `subject` is shown to them.
 
-    `writes_bytes` is how much would be written there, -1 = nothing; `folder` is what the answer
-    "always" would cover, None = that answer is not offered.
+    `writes_bytes` is how much would be written there, -1 = nothing; `always` is what the answer
+    "always" would cover, all of it, () = that answer is not offered. `why` is what the card says.
     """
 
     reason: str
     subject: str
     writes_bytes: int = -1
-    folder: Path | None = None
+    always: tuple[Lasting, ...] = ()
     judge: JudgeName = "guard"
+    why: Why = "fence"
+    arguments: str = ""
+    """As the model wrote them, for the card."""
+
+    def joined(self, other: Ask) -> Ask:
+        """Return the question for what two judges ask about the same call."""
+        return replace(
+            self,
+            reason=f"{self.reason}; {other.reason}",
+            subject="\n".join(dict.fromkeys((self.subject, other.subject))),
+            always=(*self.always, *other.always) if self.always and other.always else (),
+            why=other.why,
+        )
 
 
 Verdict: TypeAlias = Allowed | Blocked | Ask
 UNCHECKED = "This could not be checked, so it is refused."
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """The words of a conversation, normal as `guard.targets` compares them: those that the person
+    whose turn it is wrote themself, and all that the model has read."""
+
+    own: str
+    read: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +134,13 @@ class PreparedCall:
     `tool` is the name as it is recorded, `payload` the parsed JSON of the call, `arguments` the
     same as its tool takes it, `facts` what is fixed of its turn. `refusal` is why the call is not
     made, whatever a judge says. `read_only` and `mutates` hold for these arguments; a call may be
-    neither. `digest` is the SHA-256 of tool and payload, or of unreadable arguments; `seal` that of
-    the arguments; `paths` are what its arguments lead to now.
+    neither. `sink` is what it does, `visits` the addresses that it has somebody fetch, `targets`
+    the arguments that may lead somewhere, `by_person` that a person's own tap, phrase, form or
+    command makes it. `digest` is the SHA-256 of tool and payload, or of unreadable arguments;
+    `seal` that of the arguments; `paths` are what its arguments lead to now.
 
-    `labels` (where the arguments come from) and `changes` (what the call will change) are not
-    determined yet: () means unknown, not none.
+    `labels` are whose words, besides the person's own, its turn has read; `heard` is what the
+    person has said and what the model has read, None = nobody needs to know.
     """
 
     call: ToolCall
@@ -106,8 +156,12 @@ class PreparedCall:
     idempotent: bool = True
     timeout_s: float | None = None
     paths: tuple[Touched, ...] = ()
+    sink: Sink = "look"
+    visits: tuple[str, ...] = ()
+    targets: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    by_person: bool = False
     labels: tuple[str, ...] = ()
-    changes: tuple[str, ...] = ()
+    heard: Heard | None = None
 
     @property
     def call_id(self) -> str:
@@ -186,23 +240,25 @@ def dumped(arguments: BaseModel) -> Mapping[str, Any]:
     return arguments.model_dump(warnings=False)
 
 
-_ALLOW, DENY, ALWAYS = "allow", "deny", "always"
+ALLOW, DENY, ALWAYS, RULE = "allow", "deny", "always", "rule"
 FOR_GOOD = "the owner allowed it for good"
 """What the audit says of a call that a grant let pass."""
 UNATTENDED = (
-    "This needs the owner's yes, and nobody is there to give it while this runs by itself. "
+    "Blocked: requires human approval. Nobody is there to give it while this runs by itself. "
     "Go on without it and say what is left to do."
 )
+UNASKED = "Blocked: requires human approval, and the owner is not asked again in this turn."
 
 
-Approve: TypeAlias = Callable[[PreparedCall, Ask], Awaitable[Allowed | Blocked]]
-"""Puts a call to the owner and waits, however long: see `flow.questions.approving`."""
+Approve: TypeAlias = Callable[
+    [Sequence[tuple[PreparedCall, Ask]]], Awaitable[Sequence[Allowed | Blocked]]
+]
+"""Puts the calls of one response to the owner together and waits: see `flow.approving`."""
 
 
-async def by_nobody(action: PreparedCall, ask: Ask) -> Allowed | Blocked:
-    """Block a call of a turn that nobody watches."""
-    del action, ask
-    return Blocked(UNATTENDED, judge="nobody")
+async def by_nobody(asked: Sequence[tuple[PreparedCall, Ask]]) -> Sequence[Allowed | Blocked]:
+    """Block the calls of a turn that nobody watches."""
+    return [Blocked(UNATTENDED, judge="nobody") for _ in asked]
 
 
 def is_attended(origin: Origin) -> bool:
@@ -210,6 +266,10 @@ def is_attended(origin: Origin) -> bool:
     return PROFILES[origin].attended
 
 
-def answers(ask: Ask) -> tuple[str, ...]:
-    """Return the answers that the owner may choose from."""
-    return (_ALLOW, DENY) if ask.folder is None else (_ALLOW, DENY, ALWAYS)
+def answers(asks: Sequence[Ask]) -> tuple[str, ...]:
+    """Return the answers that the owner may choose from: "always" for a folder is another word than
+    for what else a rule names."""
+    if not all(ask.always for ask in asks):
+        return ALLOW, DENY
+    folders = all(one.kind == "folder" for ask in asks for one in ask.always)
+    return ALLOW, DENY, ALWAYS if folders else RULE

@@ -135,6 +135,10 @@ def _end(tx: Tx, session_id: str, at_most: int) -> int:
     turns = tx.all("SELECT id FROM turns WHERE session_id = ? LIMIT ?", session_id, at_most)
     for row in turns:
         tx.run("DELETE FROM tool_calls WHERE turn_id = ?", row["id"])
+        tx.run(
+            "DELETE FROM asked_calls WHERE gate_id IN (SELECT id FROM gates WHERE turn_id = ?)",
+            row["id"],
+        )
         tx.run("DELETE FROM gates WHERE turn_id = ?", row["id"])
         tx.run("DELETE FROM turns WHERE id = ?", row["id"])
     if len(turns) == at_most:

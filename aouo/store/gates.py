@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from aouo.facts.address import ConversationAddress
 from aouo.facts.ids import ulid
@@ -18,6 +19,8 @@ from aouo.store.snapshots import Query
 
 NOT_REACHED = "not reached"
 """The answer of a gate that was closed because its person cannot be asked."""
+DENIED = "deny"
+"""The answer that is a no to a call."""
 
 
 def open_gate(tx: Tx, wanted: Gate, now: str) -> Gate:
@@ -43,6 +46,56 @@ def of_call(tx: Tx, call_id: str) -> Gate | None:
     """The gate that this call opened."""
     row = tx.one("SELECT * FROM gates WHERE call_id = ?", call_id)
     return gate_of(row) if row else None
+
+
+def asking(tx: Tx, call_id: str) -> tuple[Gate, str] | None:
+    """Return the approval that asks about this call, and the digest that it asks about."""
+    row = tx.one(
+        "SELECT g.*, a.digest FROM asked_calls AS a JOIN gates AS g ON g.id = a.gate_id "
+        "WHERE a.call_id = ?",
+        call_id,
+    )
+    return (gate_of(row), row["digest"]) if row else None
+
+
+def ask_about(tx: Tx, gate_id: str, call_id: str, tool: str, targets: str, digest: str) -> None:
+    """Note that an approval asks about this call, and what "always" would cover of it."""
+    tx.put(
+        "asked_calls",
+        {
+            "call_id": call_id,
+            "gate_id": gate_id,
+            "tool": tool,
+            "targets": targets,
+            "digest": digest,
+        },
+        "ON CONFLICT DO NOTHING",
+    )
+
+
+def answers_to(tx: Tx, tool: str, targets: str, digest: str, session_id: str) -> tuple[str, int]:
+    """Return what the owner said to this very call in this session, "" = nothing, and how often
+    they ever said yes to this tool and these targets."""
+    rows = tx.all(
+        "SELECT g.answer, a.digest, t.session_id FROM asked_calls AS a "
+        "JOIN gates AS g ON g.id = a.gate_id LEFT JOIN turns AS t ON t.id = g.turn_id "
+        "WHERE a.tool = ? AND a.targets = ? AND g.state = 'answered' ORDER BY g.settled_at",
+        tool,
+        targets,
+    )
+    here = (digest, session_id)
+    same = [row["answer"] for row in rows if (row["digest"], row["session_id"]) == here]
+    return same[-1] if same else "", sum(row["answer"] != DENIED for row in rows)
+
+
+def is_refused(tx: Tx, turn_id: str) -> bool:
+    """Whether the owner was asked in this turn and did not say yes."""
+    return tx.finds(
+        "SELECT 1 FROM gates WHERE turn_id = ? AND kind = 'approval' AND (state = 'expired' "
+        "OR (state = 'answered' AND answer = ?)) LIMIT 1",
+        turn_id,
+        DENIED,
+    )
 
 
 def opened_since(tx: Tx, kind: str, moment: str) -> int:
@@ -114,16 +167,14 @@ def answered_by(tx: Tx, gate_id: str, origin: str) -> None:
     tx.run("UPDATE gates SET origin = ? WHERE id = ?", origin, gate_id)
 
 
-def use(tx: Tx, gate_id: str) -> None:
-    """Mark an approval as used: its call begins, so from now on it may have happened."""
-    tx.run("UPDATE gates SET used = 1 WHERE id = ?", gate_id)
+def use(tx: Tx, call_id: str) -> None:
+    """Mark the approval of a call as used: it begins, so from now on it may have happened."""
+    tx.run("UPDATE asked_calls SET used = 1 WHERE call_id = ?", call_id)
 
 
 def waits(tx: Tx, call_id: str) -> bool:
     """Whether a call needed an approval and has not begun."""
-    return tx.finds(
-        "SELECT 1 FROM gates WHERE call_id = ? AND kind = 'approval' AND used = 0", call_id
-    )
+    return tx.finds("SELECT 1 FROM asked_calls WHERE call_id = ? AND used = 0", call_id)
 
 
 def close_of_turn(tx: Tx, turn_id: str, now: str) -> list[Gate]:
@@ -158,14 +209,16 @@ def gate_of(row: sqlite3.Row) -> Gate:
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """One tool of one pack may touch one folder and below, since when and by whom.
+    """What one tool of one pack may do in one person's turns, since when: touch a folder and what
+    is below, or lead to a target.
 
     `times` and `last` tell how often any grant let this tool of this pack pass, and when last.
     """
 
     pack: str
     tool: str
-    folder: str
+    kind: str
+    target: str
     person: str
     since: str
     times: int = 0
@@ -174,17 +227,21 @@ class Grant:
     @property
     def id(self) -> str:
         """A name that fits into an address."""
-        return hashlib.sha256("\0".join((self.pack, self.tool, self.folder)).encode()).hexdigest()
+        named = (self.pack, self.tool, self.kind, self.target, self.person)
+        return hashlib.sha256("\0".join(named).encode()).hexdigest()
 
 
-def add_grant(tx: Tx, pack: str, tool: str, folder: Path, person: str, now: str) -> None:
-    """Store a grant; idempotent."""
+def add_grant(
+    tx: Tx, pack: str, tool: str, lasting: tuple[str, str], person: str, now: str
+) -> None:
+    """Store a grant of a (kind, target); idempotent."""
     tx.put(
         "grants",
         {
             "pack": pack,
             "tool": tool,
-            "folder": str(folder),
+            "kind": lasting[0],
+            "target": lasting[1],
             "person": person,
             "granted_at": now,
         },
@@ -192,22 +249,36 @@ def add_grant(tx: Tx, pack: str, tool: str, folder: Path, person: str, now: str)
     )
 
 
-def is_granted(tx: Tx, pack: str, tool: str, folder: Path) -> bool:
-    """Whether `folder`, its links resolved, is a granted folder or lies below one."""
-    rows = tx.all("SELECT folder FROM grants WHERE pack = ? AND tool = ?", pack, tool)
-    return any(folder.is_relative_to(row["folder"]) for row in rows)
+def is_granted(tx: Tx, pack: str, tool: str, lasting: tuple[str, str], person: str) -> bool:
+    """Whether a (kind, target) is granted, or, of a folder with its links resolved, one above."""
+    kind, target = lasting
+    rows = tx.all(
+        "SELECT target FROM grants WHERE pack = ? AND tool = ? AND kind = ? AND person = ?",
+        pack,
+        tool,
+        kind,
+        person,
+    )
+    if kind == "folder":
+        return any(Path(target).is_relative_to(row["target"]) for row in rows)
+    return any(row["target"] in ("*", target) for row in rows)
+
+
+_GRANTS: Final = "SELECT pack, tool, kind, target, person, granted_at AS since FROM grants"
 
 
 def revoke_grant(tx: Tx, grant_id: str) -> Grant | None:
     """Delete a grant and return it, None = there is none with this id."""
-    rows = tx.all("SELECT pack, tool, folder, person, granted_at AS since FROM grants")
-    found = next((one for one in (Grant(**dict(row)) for row in rows) if one.id == grant_id), None)
+    found = next((one for one in _grants(tx.all(_GRANTS)) if one.id == grant_id), None)
     if found:
         tx.run(
-            "DELETE FROM grants WHERE pack = ? AND tool = ? AND folder = ?",
+            "DELETE FROM grants WHERE pack = ? AND tool = ? AND kind = ? AND target = ? "
+            "AND person = ?",
             found.pack,
             found.tool,
-            found.folder,
+            found.kind,
+            found.target,
+            found.person,
         )
     return found
 
@@ -215,11 +286,12 @@ def revoke_grant(tx: Tx, grant_id: str) -> Grant | None:
 def every_grant(reason: str, limit: int) -> Query[list[Grant]]:
     """The grants by pack; `reason` is what the audit says of a call that one let pass."""
     return Query(
-        "SELECT g.pack, g.tool, g.folder, g.person, g.granted_at AS since, "
+        "SELECT g.pack, g.tool, g.kind, g.target, g.person, g.granted_at AS since, "
         "count(a.id) AS times, coalesce(max(a.at), '') AS last FROM grants AS g "
         "LEFT JOIN audit AS a ON a.pack = g.pack AND a.tool = g.tool AND a.digest <> '' "
         "AND a.stage IN ('EXECUTED', 'FAILED', 'BLOCKED') AND a.reason = ? "
-        "GROUP BY g.pack, g.tool, g.folder ORDER BY g.pack, g.tool, g.folder LIMIT ?",
+        "GROUP BY g.pack, g.tool, g.kind, g.target, g.person "
+        "ORDER BY g.pack, g.tool, g.kind, g.target LIMIT ?",
         (reason, limit),
         _grants,
     )

@@ -177,6 +177,7 @@ CREATE TABLE sessions (
   journal_due   TEXT NOT NULL DEFAULT '',     -- "" = nothing to note
   journal_asked INTEGER NOT NULL DEFAULT 0,   -- by the turn at work
   journal_upto  INTEGER NOT NULL DEFAULT 0,   -- noted, of its messages
+  sources       TEXT NOT NULL DEFAULT '',     -- whose marked words it has read: lines
   created_at    TEXT NOT NULL,
   updated_at    TEXT NOT NULL
 ) STRICT;
@@ -371,14 +372,12 @@ CREATE TABLE gates (              -- a durable wait for a human
   user_id     TEXT NOT NULL,
   person      TEXT NOT NULL,
   turn_id     TEXT NOT NULL,
-  call_id     TEXT NOT NULL UNIQUE,
+  call_id     TEXT NOT NULL UNIQUE,        -- approval: the first of those that it asks about
   question    TEXT NOT NULL,
   options     TEXT NOT NULL,               -- JSON list of labels
-  digest      TEXT NOT NULL DEFAULT '',    -- approval: SHA-256 of what was asked about
   state       TEXT NOT NULL CHECK (state IN ('open', 'answered', 'expired', 'closed')),
   answer      TEXT NOT NULL DEFAULT '',
   origin      TEXT NOT NULL DEFAULT '',    -- by what the answer came: chat | cli | web
-  used        INTEGER NOT NULL DEFAULT 0,  -- approval: the call it allowed has begun
   delivery_id INTEGER NOT NULL DEFAULT 0,
   created_at  TEXT NOT NULL,
   expires_at  TEXT NOT NULL,
@@ -388,13 +387,25 @@ CREATE INDEX gates_open ON gates (chat_id, thread_id) WHERE state = 'open';
 CREATE INDEX gates_asked ON gates (kind, created_at);
 CREATE INDEX gates_by_turn ON gates (turn_id);
 
-CREATE TABLE grants (             -- "always" of an approval: one tool of one pack, one folder and below
+CREATE TABLE asked_calls (        -- the calls that an approval asks about together
+  call_id TEXT PRIMARY KEY,
+  gate_id TEXT NOT NULL,
+  tool    TEXT NOT NULL,
+  targets TEXT NOT NULL,                   -- what "always" would cover: lines
+  digest  TEXT NOT NULL,                   -- SHA-256 of the call and of where its paths lead
+  used    INTEGER NOT NULL DEFAULT 0       -- it was allowed, and has begun
+) STRICT, WITHOUT ROWID;
+CREATE INDEX asked_calls_by_gate ON asked_calls (gate_id);
+CREATE INDEX asked_calls_alike ON asked_calls (tool, targets);
+
+CREATE TABLE grants (             -- "always" of an approval: what one tool of one pack may, for one person
   pack       TEXT NOT NULL,
   tool       TEXT NOT NULL,
-  folder     TEXT NOT NULL,                -- absolute, links followed
-  person     TEXT NOT NULL,
+  kind       TEXT NOT NULL CHECK (kind IN ('folder', 'target')),
+  target     TEXT NOT NULL,                -- a folder, absolute, links followed, and all below; or a target
+  person     TEXT NOT NULL,                -- in whose turns
   granted_at TEXT NOT NULL,
-  PRIMARY KEY (pack, tool, folder)
+  PRIMARY KEY (pack, tool, kind, target, person)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE audit (              -- one PROPOSED, one EVALUATED, one terminal row per tool call

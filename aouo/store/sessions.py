@@ -8,6 +8,7 @@ it, up to where it was left, come before the session's own; once it is undone, a
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import LiteralString
 
@@ -24,11 +25,15 @@ from aouo.store.snapshots import Query
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """A turn's session; `stale_key` is the key of a wrong one that the route named, "" = none."""
+    """A turn's session; `stale_key` is the key of a wrong one that the route named, "" = none.
+
+    `sources` is whose words, besides people's own, it has read.
+    """
 
     id: str
     key: str
     stale_key: str = ""
+    sources: tuple[str, ...] = ()
 
 
 def create(tx: Tx, address: ConversationAddress, pack: str, now: str) -> str:
@@ -121,12 +126,37 @@ def resolve(tx: Tx, route: Route, address: ConversationAddress, pack: str, now: 
     takes its place, else a new one, and the route is repaired in the same transaction.
     """
     key = address.session_key(pack)
-    row = tx.one("SELECT session_key FROM sessions WHERE id = ?", route.session_id)
-    if row and row["session_key"] == key:
-        return Resolved(route.session_id, key)
+    known = named(tx, route.session_id)
+    if known.key == key:
+        return known
     session_id = _newest(tx, key) or create(tx, address, pack, now)
     routes.set_session(tx, route, session_id, now)
-    return Resolved(session_id, key, row["session_key"] if row else "")
+    return replace(named(tx, session_id), stale_key=known.key)
+
+
+def named(tx: Tx, session_id: str) -> Resolved:
+    """Return the session with this id; one that is not there has no key."""
+    row = tx.one("SELECT session_key, sources FROM sessions WHERE id = ?", session_id)
+    if row is None:
+        return Resolved(session_id, "")
+    return Resolved(session_id, row["session_key"], sources=tuple(row["sources"].splitlines()))
+
+
+def label(tx: Tx, session_id: str, sources: Sequence[str]) -> None:
+    """Store whose words a session has read, from now until it ends."""
+    tx.run("UPDATE sessions SET sources = ? WHERE id = ?", "\n".join(sources), session_id)
+
+
+def words_of(tx: Tx, session_id: str, person: str) -> list[str]:
+    """Return the messages that somebody wrote in a session, as the model has read them."""
+    rows = tx.all(
+        "SELECT m.text FROM messages AS m JOIN turns AS t ON t.id = m.turn_id "
+        "JOIN jobs AS j ON j.id = t.job_id "
+        "WHERE m.session_id = ? AND m.role = 'user' AND j.person = ?",
+        session_id,
+        person,
+    )
+    return [row["text"] for row in rows]
 
 
 def touch(tx: Tx, session_id: str, now: str) -> None:

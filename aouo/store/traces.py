@@ -323,7 +323,7 @@ def open_gates(limit: int) -> Query[list[Opened]]:
     return Query(
         "SELECT g.id, g.kind, g.platform, g.chat_id, g.thread_id, g.user_id, g.person, g.turn_id, "
         "g.call_id, substr(g.question, 1, ?) AS question, g.options, g.state, g.answer, "
-        "g.delivery_id, g.created_at, g.expires_at, g.digest, g.origin, "
+        "g.delivery_id, g.created_at, g.expires_at, g.origin, "
         "length(CAST(g.question AS BLOB)) AS question_bytes, "
         "coalesce(t.pack, '') AS pack, coalesce(t.off_record, 1) AS off_record, "
         "coalesce(c.name, '') AS tool, substr(coalesce(c.arguments, ''), 1, ?) AS arguments, "

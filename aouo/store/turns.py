@@ -331,8 +331,8 @@ def intents(tx: Tx, turn_id: str) -> dict[str, bool]:
     A call that waited for an approval and never began may, even if it is not idempotent.
     """
     rows = tx.all(
-        "SELECT id, again OR EXISTS (SELECT 1 FROM gates WHERE call_id = tool_calls.id "
-        "AND kind = 'approval' AND used = 0) AS again "
+        "SELECT id, again OR EXISTS (SELECT 1 FROM asked_calls WHERE call_id = tool_calls.id "
+        "AND used = 0) AS again "
         "FROM tool_calls WHERE turn_id = ? AND state = 'intent'",
         turn_id,
     )

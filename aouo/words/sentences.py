@@ -6,7 +6,7 @@ Each sentence says what happened and what helps; none quotes an exception.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from aouo.facts import errors
 from aouo.facts.attachments import VOICE_INSTALL, Lack
@@ -15,13 +15,14 @@ from aouo.facts.events import Inbound
 from aouo.facts.ports import ButtonSpec, Entity, Rendered
 from aouo.facts.taps import encode
 from aouo.facts.transcript import AsksAgain
-from aouo.guard.prepared import Ask, PreparedCall, answers
+from aouo.guard.prepared import RULE, Ask, Lasting, PreparedCall, answers
 from aouo.words import models, money
 from aouo.words.catalogue import one_line, say, text
 from aouo.words.markdown.tables import LIMIT, utf16_len
 from aouo.words.permissions import platforms
 
 _SHOWN_NAME_CHARS = 80
+_SHOWN_TARGETS_CHARS, _BUTTON_CHARS = 400, 40
 _WISHES = {"read_file": "read", "read_document": "read", "list_dir": "see", "msg": "send"}
 
 
@@ -39,29 +40,78 @@ def question_settled(kind: str, state: str, answer: str) -> str:
     return text("questions.stopped")
 
 
-def approval(gate_id: str, action: PreparedCall, ask: Ask, waiting: Inbound | None) -> Rendered:
-    """Return the card that asks the owner for a yes to a call.
+class Asked(NamedTuple):
+    """A call that the owner is asked about, and how often they said yes to its tool and targets."""
+
+    action: PreparedCall
+    ask: Ask
+    before: int
+
+
+def approval(
+    gate_id: str, asked: Sequence[Asked], sources: Sequence[str], waiting: Inbound | None
+) -> Rendered:
+    """Return the card that asks the owner for a yes to calls, whose turn has read the words of
+    `sources`.
 
     `waiting` is what the person said in another chat who waits for it, None = the owner, here.
     """
-    if action.tool == "write_file":
-        wish = text("questions.writes", count=ask.writes_bytes)
-    else:
-        wish = text(f"questions.wish-{_WISHES.get(action.tool, 'act')}")
+    who = text("questions.for", who=_waits(waiting)) if waiting else ""
+    action, ask, _ = asked[0]
+    pack = action.facts.pack or text("questions.no-pack")
+    asks = [one.ask for one in asked]
+    lasting = [one for ask in asks for one in ask.always]
     buttons = [
-        ButtonSpec(label("approval", answer), encode("approval", gate_id, answer))
-        for answer in answers(ask)
+        ButtonSpec(_option(answer, lasting), encode("approval", gate_id, answer))
+        for answer in answers(asks)
     ]
-    return say(
-        "questions.approval",
-        buttons[:2],
-        *([button] for button in buttons[2:]),
-        pack=action.facts.pack,
-        wish=wish,
-        subject=one_line(ask.subject),
-        tool=action.tool,
-        waiting=text("questions.for", who=_waits(waiting)) if waiting else "",
-    )
+    rows = [buttons[:2], *([button] for button in buttons[2:])]
+    if len(asked) == 1 and ask.why == "fence":
+        return say(
+            "questions.approval",
+            *rows,
+            pack=pack,
+            wish=_wish(action, ask),
+            subject=one_line(ask.subject),
+            tool=action.tool,
+            waiting=who,
+        )
+    calls = "\n\n".join(map(_call, asked))
+    why = "\n".join(dict.fromkeys(_why(one, sources) for one in asks))
+    named = "\n".join(dict.fromkeys(one_line(one.shown) for one in lasting))
+    always = text("questions.always", names=named) if len(buttons) > 2 and "\n" in named else ""
+    shown = "\n\n".join(filter(None, (calls, why, always)))
+    return say("questions.calls", *rows, pack=pack, waiting=who, calls=shown)
+
+
+def _call(asked: Asked) -> str:
+    """Return what a call would do: its tool, where it leads, whether that was ever asked, its
+    arguments."""
+    action, ask, before = asked
+    said = text("questions.before", count=before) if before else text("questions.never-before")
+    subject = one_line(" · ".join(ask.subject.splitlines()), _SHOWN_TARGETS_CHARS)
+    to = f" → {subject}" if subject else ""
+    return f"{action.tool}{to}\n{ask.arguments}\n{said}"
+
+
+def _why(ask: Ask, sources: Sequence[str]) -> str:
+    if ask.why in ("fence", "person"):
+        return text(f"questions.why-{ask.why}")
+    named = ", ".join(one_line(source) for source in sources)
+    return text(f"questions.why-{ask.why}", sources=named or "?")
+
+
+def _option(answer: str, lasting: Sequence[Lasting]) -> str:
+    names = dict.fromkeys(one.shown for one in lasting)
+    if answer == RULE and len(names) == 1 and (name := next(iter(names))) not in ("", "*"):
+        return text("questions.button-rule-to", name=one_line(name, _BUTTON_CHARS))
+    return label("approval", answer)
+
+
+def _wish(action: PreparedCall, ask: Ask) -> str:
+    if action.tool == "write_file":
+        return text("questions.writes", count=ask.writes_bytes)
+    return text(f"questions.wish-{_WISHES.get(action.tool, 'act')}")
 
 
 def raising(error: BudgetExceeded, turn_id: str, waiting: Inbound) -> Rendered:

@@ -116,6 +116,7 @@ def turn() -> TurnContext:
         view=unused,  # pyright: ignore[reportArgumentType]
         toolbox=Toolbox(Registry([]), permitted=()),
         prepare=unused,  # pyright: ignore[reportArgumentType]
+        judge=unused,  # pyright: ignore[reportArgumentType]
         call_tool=unused,  # pyright: ignore[reportArgumentType]
         propose=unused,  # pyright: ignore[reportArgumentType]
         publish=lambda event: None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -26,6 +26,7 @@ from aouo.guard.prepared import (
     Approve,
     Ask,
     Blocked,
+    Lasting,
     Outcome,
     PreparedCall,
     Touched,
@@ -120,10 +121,21 @@ class Owner:
     asked: list[tuple[PreparedCall, Ask]] = field(default_factory=list[tuple[PreparedCall, Ask]])
     meanwhile: Callable[[], object] = lambda: None
 
-    async def approve(self, action: PreparedCall, ask: Ask) -> Allowed | Blocked:
-        self.asked.append((action, ask))
+    async def approve(
+        self, asked: Sequence[tuple[PreparedCall, Ask]]
+    ) -> Sequence[Allowed | Blocked]:
+        self.asked += asked
         self.meanwhile()
-        return self.answer
+        return [self.answer] * len(asked)
+
+
+FAR = Lasting("folder", "/far")
+
+
+async def propose(database: Database, guard: Guard, action: PreparedCall) -> None:
+    """Write the first row of a call, as its journal does with its intent."""
+    entry = guard.propose(action)
+    await database.transact(lambda tx: audit.append(tx, entry, "now"))
 
 
 def unbound(action: PreparedCall) -> PreparedCall:
@@ -163,7 +175,9 @@ class Door:
         box = box_of(runner, name)
         call = ToolCall("c", name, arguments)
         action = prepare(call, box.named(name), facts_of())
-        return await guard.call(action, box.runner(name, NOWHERE), approve)
+        await propose(self.database, guard, action)
+        [judged] = await guard.judged([action], approve)
+        return await guard.call(judged, box.runner(name, NOWHERE))
 
     async def stages(self) -> list[str]:
         rows = await self.database.read(lambda tx: tx.all("SELECT stage FROM audit ORDER BY id"))
@@ -356,7 +370,7 @@ async def test_a_call_that_is_taken_up_after_a_crash_is_written_down_once(door: 
 
 
 def judge_that_asks(action: PreparedCall) -> Verdict:
-    return Ask("far away", "/far/hunter2", writes_bytes=3, folder=Path("/far"))
+    return Ask("far away", "/far/hunter2", writes_bytes=3, always=(FAR,))
 
 
 @pytest.mark.parametrize(
@@ -411,9 +425,11 @@ async def test_the_tools_time_does_not_run_while_the_owner_is_asked(door: Door) 
     answered = asyncio.Event()
 
     class Slow(Owner):
-        async def approve(self, action: PreparedCall, ask: Ask) -> Allowed | Blocked:
+        async def approve(
+            self, asked: Sequence[tuple[PreparedCall, Ask]]
+        ) -> Sequence[Allowed | Blocked]:
             await answered.wait()
-            return self.answer
+            return [self.answer] * len(asked)
 
     async with asyncio.TaskGroup() as group:
         call = group.create_task(
@@ -539,7 +555,9 @@ async def test_a_tool_that_may_be_called_no_more_than_the_pack_allows(door: Door
     box = box_of(runner, "shell", permitted="other")
     call = ToolCall("c", "shell", "{}")
     action = prepare(call, box.named("shell"), facts_of())
-    outcome = await guard.call(action, lambda arguments, id_: runner.run(arguments, NOWHERE, id_))
+    await propose(door.database, guard, action)
+    [judged] = await guard.judged([action])
+    outcome = await guard.call(judged, lambda arguments, id_: runner.run(arguments, NOWHERE, id_))
 
     assert (box.runner("shell", NOWHERE), outcome.failed, runner.ran) == (None, True, [])
     assert "There is no tool 'shell' here. Tools: other." in outcome.text

@@ -14,7 +14,7 @@ import pytest
 from aouo.facts.errors import ToolFailed
 from aouo.facts.transcript import ToolCall
 from aouo.guard.fence import Area, Fence, _Mode
-from aouo.guard.prepared import Allowed, Ask, Blocked, PreparedCall, Verdict
+from aouo.guard.prepared import Allowed, Ask, Blocked, Lasting, PreparedCall, Verdict
 from tests.fakes.turn_facts import facts_of
 
 
@@ -70,7 +70,7 @@ def test_who_is_not_the_owner_reaches_what_is_open_to_their_role_and_the_owner_m
     closed = judged(nothing, f"{docs}/a.txt")
 
     assert isinstance(closed, Ask if mode == "ask" else Blocked)
-    assert not isinstance(closed, Ask) or closed.folder is None  # never for good
+    assert not isinstance(closed, Ask) or not closed.always  # never for good
     assert isinstance(judged(nothing, "a.txt"), Allowed)
     assert isinstance(judged(something, f"{docs}/a.txt"), Allowed)
     assert isinstance(judged(something, f"{other}/a.txt"), Blocked)  # the pack does not ask for it
@@ -133,12 +133,15 @@ def test_a_question_says_what_it_is_about_and_what_always_would_cover(yard: Yard
     fence = yard.fence([], "ask", ["~"])
     bound = fence.bind(action("write_file", path="~/shortcut/a.txt", content="äh"))
     docs = yard.me / "docs"
+    lasting = (Lasting("folder", str(docs), str(docs)),)
 
     assert fence.judge(bound) == Ask(
-        "outside security.allowed_paths", str(docs / "a.txt"), 3, docs, "fence"
+        "outside security.allowed_paths", str(docs / "a.txt"), 3, lasting, "fence"
     )
     listing = judged(fence, "~/docs", "list_dir")
-    assert listing == Ask("outside security.allowed_paths", str(docs), folder=docs, judge="fence")
+    assert listing == Ask(
+        "outside security.allowed_paths", str(docs), always=lasting, judge="fence"
+    )
 
 
 def test_an_approval_is_bound_to_the_call_and_to_where_its_path_leads(yard: Yard) -> None:
@@ -262,12 +265,12 @@ def test_what_would_hold_the_persons_home_cannot_be_allowed_for_good(yard: Yard)
     """One tap on "Always in this folder" for ~/notes.txt would open ~/.ssh."""
     fence = yard.fence([], "ask", ["/"])
     asked = {
-        path: verdict.folder
+        path: [Path(one.target) for one in verdict.always]
         for path in ("~/notes.txt", "~/docs/a.txt", "/notes.txt")
         if isinstance(verdict := judged(fence, path), Ask)
     }
 
-    assert asked == {"~/notes.txt": None, "~/docs/a.txt": yard.me / "docs", "/notes.txt": None}
+    assert asked == {"~/notes.txt": [], "~/docs/a.txt": [yard.me / "docs"], "/notes.txt": []}
 
 
 def test_what_was_judged_of_an_album_is_what_the_tool_is_given(yard: Yard) -> None:

@@ -15,9 +15,9 @@ from typing import Any, cast
 from aouo.agent.tools.asks import drawn, show
 from aouo.agent.tools.cron import id_of
 from aouo.agent.tools.feeds import Feeds
-from aouo.agent.tools.mcp import RawArguments
+from aouo.agent.tools.mcp import RawArguments, links_in
 from aouo.agent.tools.pack_tools import EMPTY
-from aouo.agent.tools.registry import Arguments, Tool, ToolContext, tool
+from aouo.agent.tools.registry import Arguments, Does, Tool, ToolContext, tool
 from aouo.agent.tools.reminders import Plan, Reminders
 from aouo.facts.errors import ToolFailed
 from aouo.facts.events import Person
@@ -85,11 +85,17 @@ def _tool(pack: Pack, name: str, action: Action, doing: Bench, others: Mapping[s
     other = others.get(named) if action.tool else None
     body: dict[str, Any] = {"raw_schema": _schema(action), "__module__": __name__}
     changes = action.writes or bool(other and other.mutates)
+    sink: Does | None = other.sink if other else "own" if changes else "look"
+    if action.tool in OUR_TOOLS and action.tool != "feeds":
+        sink = "persist"  # it comes by itself, later
     return Tool(
         name=f"{pack.name}__{name}",
         description=action.title,
         arguments=type("ActionArguments", (RawArguments,), body),
         handler=_handler(pack, action, doing, other),
+        sink=sink,
+        targets=_texts if sink == "persist" else None,
+        visits=links_in if action.tool == "feeds" else lambda wish: (),
         group=GROUP if action.model and (action.answer or action.row) else UNDO,
         idempotent=other.idempotent if other else True,
         mutates=changes,
@@ -97,6 +103,11 @@ def _tool(pack: Pack, name: str, action: Action, doing: Bench, others: Mapping[s
         timeout_s=other.timeout_s if other else 30.0,
         pack=pack.name,
     )
+
+
+def _texts(wish: RawArguments) -> Mapping[str, Any]:
+    """Return the arguments of what comes later: words, in which only an address leads somewhere."""
+    return {"text": [str(value) for value in (wish.model_extra or {}).values()]}
 
 
 def _schema(action: Action) -> dict[str, Any]:
@@ -400,4 +411,6 @@ def undo(doing: Bench) -> Tool:
                 raise ToolFailed(text("actions.not-undone")) from error
         return text("actions.undone")
 
-    return tool(UNDO, "Put back what a call changed.", _Undo, run, group=UNDO, mutates=True)
+    return tool(
+        UNDO, "Put back what a call changed.", _Undo, run, sink="own", group=UNDO, mutates=True
+    )

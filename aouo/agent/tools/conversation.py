@@ -32,6 +32,7 @@ def clarify() -> Tool:
         "Ask the person one question with buttons.",
         Clarify,
         _ask,
+        sink="look",
         timeout_s=None,
     )
 
@@ -71,6 +72,7 @@ def sessions(database: Database) -> Tool:
         "Search all that was said in this conversation, also long ago.",
         Sessions,
         _run,
+        sink="look",
         group="sessions",
         read_only=True,
     )
@@ -109,6 +111,7 @@ def onboarding_done(database: Database, clock: Clock) -> Tool:
         "End the first conversation, also if they want none.",
         OnboardingDone,
         _run,
+        sink="own",
         group=GROUP,
         mutates=True,
     )

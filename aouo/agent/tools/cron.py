@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Literal
 
@@ -11,6 +12,7 @@ from aouo.agent.tools.registry import Arguments, Tool, ToolContext, tool
 from aouo.facts.errors import ToolFailed
 from aouo.facts.people import PEOPLE
 from aouo.facts.ports import Clock
+from aouo.facts.records import Sink
 from aouo.facts.work import Scheduled
 from aouo.packs.format.problems import DEFAULT_TOOLS
 from aouo.packs.library import Library
@@ -27,6 +29,9 @@ _BY_ITSELF = (
     "schedule, so that the person can ask for it."
 )
 _OFF = " But the owner has switched all schedules off (cron.enabled): nothing comes before that."
+
+
+_SINKS: Mapping[str, Sink] = {"list": "look", "remove": "destroy"}
 
 
 class Cron(Arguments):
@@ -64,6 +69,8 @@ def cron(database: Database, clock: Clock, service: Schedules) -> Tool:
         "Have something begin by itself here, at times or once (reminders too).",
         Cron,
         _run,
+        sink=lambda wish: _SINKS.get(wish.action, "persist"),
+        targets=lambda wish: {"id": wish.id, "do": wish.do, "say": wish.say, "prompt": wish.prompt},
         group="schedule",
         mutates=lambda wish: wish.action != "list",
         read_only=lambda wish: wish.action == "list",

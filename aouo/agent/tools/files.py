@@ -67,6 +67,7 @@ def read_file(folder_of: _FolderOf, sent: _SentOf) -> Tool:
         "Read a text file; a relative path is in this pack's own folder.",
         ReadFile,
         _run,
+        sink="look",
         group="files",
         read_only=True,
     )
@@ -101,6 +102,7 @@ def write_file(folder_of: _FolderOf, root_of: _RootOf) -> Tool:
         "Write a text file, replacing what is there; a relative path is in this pack's own folder.",
         WriteFile,
         _run,
+        sink="own",
         group="files",
         mutates=True,
     )
@@ -118,6 +120,7 @@ def list_dir(folder_of: _FolderOf) -> Tool:
         "List a folder; no path is this pack's own folder.",
         OnePath,
         _run,
+        sink="look",
         group="files",
         read_only=True,
     )
@@ -286,6 +289,7 @@ def read_document(
         "Read a PDF, Word, Excel, CSV, HTML or text file as text.",
         ReadDocument,
         _read,
+        sink="look",
         group="documents",
         read_only=True,
         timeout_s=40.0,

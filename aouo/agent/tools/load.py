@@ -38,6 +38,7 @@ def load_tools() -> Tool:
         "Bring in more tools, by name or group.",
         Load,
         _load_tools,
+        sink="look",
         group="load",
         read_only=True,
         timeout_s=15.0,
@@ -50,6 +51,7 @@ def load_skills() -> Tool:
         "Read several skills.",
         Load,
         _load_skills,
+        sink="look",
         group="load",
         read_only=True,
     )
@@ -75,5 +77,6 @@ def skill_view(library: Callable[[], Library]) -> Tool:
         "Read a skill before following it.",
         SkillView,
         _view,
+        sink="look",
         read_only=True,
     )

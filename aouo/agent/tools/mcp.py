@@ -14,8 +14,10 @@ from pydantic_core import PydanticCustomError
 
 from aouo.agent.tools.registry import Tool, ToolContext
 from aouo.facts.errors import ToolFailed
+from aouo.facts.records import Sink
 from aouo.facts.transcript import Image
 from aouo.guard.chain import CEILING_CHARS
+from aouo.guard.targets import as_link, values_of
 from aouo.packs.format.tool_types import is_sound
 from aouo.plumbing.logs import log
 from aouo.plumbing.web.envelope import untrusted
@@ -48,6 +50,8 @@ class Offered:
     schema: Mapping[str, Any]
     read_only: bool = False
     idempotent: bool = False
+    destructive: bool = True
+    open_world: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +95,8 @@ def tools_of(server: str, offered: Sequence[Offered], call: Call) -> tuple[Tool,
             description=item.description.strip()[:_MAX_DESCRIPTION_CHARS] or item.name[:100],
             arguments=_arguments(schema),
             handler=_handler(server, item.name, call),
+            sink=_sink(item),
+            visits=links_in if item.read_only and item.open_world else lambda wish: (),
             group=f"mcp:{server}",
             idempotent=item.idempotent or item.read_only,
             mutates=not item.read_only,
@@ -182,6 +188,25 @@ def _handler(
         return f"{text}\n[kept as {paths}: msg, type photo, that url sends it]" if paths else text
 
     return _run
+
+
+def _sink(item: Offered) -> Sink:
+    """Return what a tool does by its hints; what is not declared is the protocol's worst case.
+
+    Source: modelcontextprotocol.io, schema, ToolAnnotations.
+    """
+    if item.read_only:
+        return "look"
+    if item.destructive:
+        return "destroy"
+    return "tell" if item.open_world else "own"
+
+
+def links_in(wish: RawArguments) -> list[str]:
+    """Return the values that are addresses, which whoever gets them may fetch; however nested."""
+    values = values_of(wish.model_extra or {})
+    places = (one.shown for one in values.places.values())
+    return [*filter(as_link, places), *filter(as_link, values.texts)]
 
 
 def _name(server: str, name: str, taken: Mapping[str, object]) -> str:

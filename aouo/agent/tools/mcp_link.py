@@ -79,6 +79,8 @@ class Link:
                         schema=item.input_schema,
                         read_only=bool(hints and hints.read_only_hint),
                         idempotent=bool(hints and hints.idempotent_hint),
+                        destructive=not hints or hints.destructive_hint is not False,
+                        open_world=not hints or hints.open_world_hint is not False,
                     )
                 )
             cursor = page.next_cursor

@@ -59,6 +59,8 @@ def memory(keeping: Keeping) -> Tool:
         "Lasting notes: user = facts about the person, memory = everything else.",
         Memory,
         _run,
+        sink=lambda wish: "look" if wish.action == "read" else "persist",
+        targets=lambda wish: {"content": wish.content or ""},
         mutates=lambda wish: wish.action != "read",
         read_only=True,
     )
@@ -125,7 +127,14 @@ def memory_edits(database: Database, keeping: Keeping) -> Tool:
         return "done" if changed else "Nothing was changed: all of it stands there already."
 
     return tool(
-        _EDITS, f"Change {_FILE}, all edits at once.", MemoryEdits, _run, group=_GROUP, mutates=True
+        _EDITS,
+        f"Change {_FILE}, all edits at once.",
+        MemoryEdits,
+        _run,
+        sink="persist",
+        targets=lambda wish: {"text": [one.text for one in wish.edits]},
+        group=_GROUP,
+        mutates=True,
     )
 
 
@@ -163,7 +172,13 @@ def journal_search(database: Database) -> Tool:
         return "\n".join(map(_told, found[:SHOWN])) or "Nothing is noted about that."
 
     return tool(
-        _SEARCH, "Look for what is noted already.", Search, _run, group=GROUP, read_only=True
+        _SEARCH,
+        "Look for what is noted already.",
+        Search,
+        _run,
+        sink="look",
+        group=GROUP,
+        read_only=True,
     )
 
 
@@ -196,7 +211,14 @@ def journal_add(database: Database, clock: Clock, zone: Callable[[], tzinfo]) ->
         return "noted"
 
     return tool(
-        _ADD, "Note one thing that lasts, in one line.", Add, _run, group=GROUP, mutates=True
+        _ADD,
+        "Note one thing that lasts, in one line.",
+        Add,
+        _run,
+        sink="persist",
+        targets=lambda wish: {"text": wish.text},
+        group=GROUP,
+        mutates=True,
     )
 
 

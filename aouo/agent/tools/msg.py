@@ -15,7 +15,7 @@ from aouo.facts import errors
 from aouo.facts.attachments import VOICE_INSTALL, Lack
 from aouo.facts.ids import ulid
 from aouo.facts.ports import ButtonSpec, Payload, PayloadType
-from aouo.guard.paths import listed, write_new
+from aouo.guard.paths import listed, looks_local, write_new
 from aouo.plumbing.logs import log
 from aouo.providers.speech.audio import Audio
 from aouo.providers.speech.services import SpeechCall, TermsAsked, Voice
@@ -133,12 +133,22 @@ def _button(cell: str) -> ButtonSpec:
     return ButtonSpec(label, data)
 
 
+def _visits(wish: Msg) -> list[str]:
+    """Return the addresses that Telegram fetches, and those that a tap opens."""
+    given = listed(wish.url) if wish.type == "album" else (wish.url.strip(),)
+    found = [one for one in given if one and not looks_local(one)]
+    data = (cell.rpartition("|")[2].strip() for row in wish.buttons for cell in row)
+    return [*found, *(one for one in data if "://" in one)]
+
+
 def msg() -> Tool:
     return tool(
         "msg",
         "Show a message or buttons now. Your final text is sent too; after a msg it may be empty.",
         Msg,
         _say,
+        sink="look",  # nobody but who reads the answer sees it
+        visits=_visits,
         mutates=True,
         timeout_s=120.0,
     )
@@ -227,6 +237,7 @@ def tts(
         "Say something as a voice note.",
         Tts,
         _speak,
+        sink="look",
         group="voice",
         idempotent=False,
         mutates=True,

@@ -15,9 +15,10 @@ from typing import Any, cast
 
 from aouo.agent.tools.asks import Asking, show
 from aouo.agent.tools.files import check_room
-from aouo.agent.tools.mcp import RawArguments
+from aouo.agent.tools.mcp import RawArguments, links_in
 from aouo.agent.tools.registry import Tool, ToolContext
 from aouo.facts.errors import OutcomeUnknown, ToolFailed
+from aouo.facts.records import Sink
 from aouo.guard.sandbox.bubblewrap import found
 from aouo.guard.sandbox.order import Command, Function, Order, Ran, RunLimits
 from aouo.guard.sandbox.run import NotConfined, Sandbox
@@ -66,6 +67,8 @@ def _tool(pack: Pack, item: PackTool, shop: Workshop) -> Tool:
         description=item.description,
         arguments=arguments,
         handler=_handler(pack, item, name, shop),
+        sink=_sink(pack, item),
+        visits=links_in if item.reads and pack.manifest.permissions.network else lambda wish: (),
         group="pack",
         idempotent=item.reads,
         mutates=not item.reads,
@@ -76,6 +79,14 @@ def _tool(pack: Pack, item: PackTool, shop: Workshop) -> Tool:
 
 
 _HERE = {"__module__": __name__}
+
+
+def _sink(pack: Pack, item: PackTool) -> Sink:
+    """Return what a tool does: as it says itself, and no less than what its permissions let it."""
+    if item.reads:
+        return "look"
+    least: Sink = "tell" if pack.manifest.permissions.network else "own"
+    return least if item.does in ("", "own") else item.does
 
 
 def _handler(

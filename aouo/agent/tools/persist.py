@@ -44,6 +44,7 @@ class Persist(Arguments):
         return kept | {"free": free}
 
 
+_LOOKS = ("recent", "query", "summary")
 _OURS = frozenset({"action", "table", "data", "where", "sql", "params", "limit"})
 _ANY = frozenset[str]()
 _FREE = dict.fromkeys(("save", "practice", "upsert", "update"), _ANY) | {
@@ -87,7 +88,8 @@ def persist(open_store: Callable[[str, str], PackStore], clock: Clock) -> Tool:
         "Keep and read rows in this pack's database; query: a SELECT in sql.",
         Persist,
         _run,
-        mutates=lambda wish: wish.action not in ("recent", "query", "summary"),
+        sink=lambda wish: "look" if wish.action in _LOOKS else "own",
+        mutates=lambda wish: wish.action not in _LOOKS,
         read_only=True,
     )
 
@@ -116,5 +118,6 @@ def db(open_store: Callable[[str, str], PackStore]) -> Tool:
         "Read this pack's database: one SELECT, or nothing for its schema.",
         Db,
         _run,
+        sink="look",
         read_only=True,
     )

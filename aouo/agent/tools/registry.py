@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from aouo.facts.errors import ToolFailed
 from aouo.facts.ports import TurnView
+from aouo.facts.records import Sink
 from aouo.facts.transcript import Image, ToolCall, ToolSpec
 from aouo.facts.work import Facts
 from aouo.guard.prepared import UNCHECKED, Blocked, PreparedCall, digest, dumped
@@ -62,6 +63,8 @@ class Arguments(BaseModel):
 _A = TypeVar("_A", bound=BaseModel)
 Of: TypeAlias = bool | Callable[[Any], bool]
 """True of every call of a tool, or of those whose arguments say so."""
+Does: TypeAlias = Sink | Callable[[Any], Sink]
+"""What every call of a tool does, or what its arguments say that it does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +74,10 @@ class Tool:
     `idempotent`: the same call id may run twice with at most one effect. `mutates`: a call that
     succeeded changed something outside its turn. `read_only`: it only looks, so it may run at the
     same time as other such calls, and off the record; a call that mutates never is. A call that
-    waits for a person is neither. `pack`: only turns of this pack may call it, "" = all may.
+    waits for a person is neither. `sink` is what it does to the world. `visits` gives the addresses
+    that a call has somebody fetch: one that nobody has said or read before tells them something.
+    `targets` gives what of the arguments may lead somewhere, None = all of them.
+    `pack`: only turns of this pack may call it, "" = all may.
     """
 
     name: str
@@ -84,6 +90,9 @@ class Tool:
     read_only: Of = False
     timeout_s: float | None = 30.0
     pack: str = ""
+    sink: Does | None = None
+    visits: Callable[[Any], Sequence[str]] = lambda wish: ()
+    targets: Callable[[Any], Mapping[str, Any]] | None = None
 
     def spec(self) -> ToolSpec:
         return ToolSpec(self.name, self.description, _schema(self.arguments))
@@ -110,6 +119,12 @@ class Tool:
         """Whether a call with these arguments only looks."""
         return _holds(self.read_only, arguments) and not self.is_mutating(arguments)
 
+    def sink_of(self, arguments: BaseModel) -> Sink:
+        """What a call with these arguments does; the worst, if the tool does not say."""
+        if self.sink is None:
+            return "destroy" if self.is_mutating(arguments) else "look"
+        return self.sink(arguments) if callable(self.sink) else self.sink
+
 
 def tool(
     name: str,
@@ -117,15 +132,29 @@ def tool(
     arguments: type[_A],
     handler: Callable[[_A, ToolContext, str], Awaitable[str]],
     *,
+    sink: Sink | Callable[[_A], Sink] | None = None,
     group: str = "core",
     idempotent: bool = True,
     mutates: bool | Callable[[_A], bool] = False,
     read_only: bool | Callable[[_A], bool] = False,
     timeout_s: float | None = 30.0,
+    visits: Callable[[_A], Sequence[str]] = lambda wish: (),
+    targets: Callable[[_A], Mapping[str, Any]] | None = None,
 ) -> Tool:
     """Make a `Tool`; its handler and predicates are typed by its arguments."""
     return Tool(
-        name, description, arguments, handler, group, idempotent, mutates, read_only, timeout_s
+        name,
+        description,
+        arguments,
+        handler,
+        group,
+        idempotent,
+        mutates,
+        read_only,
+        timeout_s,
+        sink=sink,
+        visits=visits,
+        targets=targets,
     )
 
 
@@ -291,6 +320,9 @@ def _with_arguments(action: PreparedCall, tool: Tool) -> PreparedCall:
             seal=digest(action.tool, dumped(arguments)),
             read_only=tool.is_read_only(arguments),
             mutates=tool.is_mutating(arguments),
+            sink=tool.sink_of(arguments),
+            visits=tuple(tool.visits(arguments)),
+            targets=action.payload if tool.targets is None else tool.targets(arguments),
         )
     except ToolFailed as error:
         return action.refused(str(error), _WRONG)

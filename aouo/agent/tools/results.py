@@ -78,6 +78,7 @@ def result_read(database: Database) -> Tool:
         "Read on in a long result by its handle: head, tail, range (start, count) or grep.",
         ResultRead,
         _run,
+        sink="look",
         group="results",
         read_only=True,
     )

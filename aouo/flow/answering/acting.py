@@ -167,6 +167,7 @@ class Acting:
                 act = await Form(self.doing, turn, pack, action).filled(act)
             except ToolFailed as error:
                 return _plain(str(error) if error.args[0] else text("actions.called-off"))
+        ctx.by_person = True
         result = await acted(ctx, turn.calls, act)
         if result.failed:
             return _plain(text("actions.failed", why=result.text), self._ask_row(turn, "retry"))

@@ -23,6 +23,7 @@ from aouo.flow.intake import Audience, Intake, has_files
 from aouo.flow.media import openers_of
 from aouo.flow.replies import Replies
 from aouo.outbound import payloads
+from aouo.plumbing.web.envelope import sources_in
 from aouo.queue import gathering
 from aouo.queue.decide import RunTurn
 from aouo.queue.running import Running, StopReason
@@ -84,7 +85,7 @@ class Words:
     async def _with_files(
         self, job: Job, wanted: RunTurn, model: ChatModel, generation: Generation
     ) -> RunTurn | None:
-        permitted = generation.permitted(wanted.pack, job.inbound.person.id)
+        permitted = generation.permitted(wanted.pack)
         allowed = generation.registry.allowed(permitted, generation.enabled, wanted.pack)
         openers = openers_of(allowed, off_record=job.off_record or wanted.off_record)
         audience = Audience(model, wanted.pack, openers, generation)
@@ -174,9 +175,9 @@ def _taken_up(tx: Tx, job: Job, wanted: RunTurn, now: str) -> _Begun | None:
     if turn is None:
         return None
     if job.isolated:
-        return _Begun(facts_of(tx, job, turn, turn.session_id))
+        return _Begun(facts_of(tx, job, turn, sessions.named(tx, turn.session_id)))
     if wanted.act:  # done at once, so that nothing has to be explained
-        return _Begun(facts_of(tx, job, turn, sessions.key_of(tx, turn.session_id)))
+        return _Begun(facts_of(tx, job, turn, sessions.named(tx, turn.session_id)))
     said = say("turns.resumed")
     row = deliveries.add(
         tx,
@@ -188,7 +189,7 @@ def _taken_up(tx: Tx, job: Job, wanted: RunTurn, now: str) -> _Begun | None:
         key=deliveries.resumed_key(turn.id),
     )
     live, newest = deliveries.live_of(tx, turn.id), deliveries.newest_said(tx, turn.id)
-    facts = facts_of(tx, job, turn, sessions.key_of(tx, turn.session_id))
+    facts = facts_of(tx, job, turn, sessions.named(tx, turn.session_id))
     first = turn.skill == skill_of(turn.pack) and routes.is_onboarding(tx, turn.pack, facts.tenant)
     return _Begun(
         replace(facts, onboarding=first),
@@ -198,12 +199,13 @@ def _taken_up(tx: Tx, job: Job, wanted: RunTurn, now: str) -> _Begun | None:
     )
 
 
-def facts_of(tx: Tx, job: Job, turn: OpenTurn, session_key: str) -> Facts:
+def facts_of(tx: Tx, job: Job, turn: OpenTurn, session: Resolved) -> Facts:
     """Return what is fixed of a turn that has begun."""
     inbound = job.inbound
     return Facts(
         *astuple(turn),
-        session_key=session_key,
+        session_key=session.key,
+        sources=session.sources,
         tenant=tenant_of(tx, inbound, turn.pack),
         address=inbound.address,
         person=inbound.person,
@@ -236,7 +238,16 @@ def _begun_acting(tx: Tx, job: Job, wanted: RunTurn, now: str) -> _Begun:
     session_id = sessions.of_result(tx, inbound.address, inbound.chat_kind, pack, now)
     hidden = job.off_record or wanted.off_record
     turn = turns.open_turn(tx, job.id, session_id, pack, "", wanted.said, now, off_record=hidden)
-    return _Begun(facts_of(tx, job, turn, sessions.key_of(tx, session_id)))
+    return _Begun(facts_of(tx, job, turn, sessions.named(tx, session_id)))
+
+
+def _read(tx: Tx, session: Resolved, said: str, *, off_record: bool) -> Resolved:
+    """Return the session with whose words a message brings to it, forwarded or quoted; it is known
+    from now on."""
+    found = tuple(dict.fromkeys((*session.sources, *sources_in(said))))
+    if found != session.sources and not off_record:
+        sessions.label(tx, session.id, found)
+    return replace(session, sources=found)
 
 
 def _begun(tx: Tx, job: Job, wanted: RunTurn, now: str, *, onboards: bool) -> _Begun:
@@ -267,8 +278,9 @@ def _begun(tx: Tx, job: Job, wanted: RunTurn, now: str, *, onboards: bool) -> _B
     turn = turns.open_turn(
         tx, job.id, session.id, wanted.pack, skill, said, now, off_record=off_record
     )
+    session = _read(tx, session, said, off_record=off_record)
     tapped = None if wanted.fresh else _show_choice(tx, job, turn.id, now)
-    facts = replace(facts_of(tx, job, turn, session.key), onboarding=first)
+    facts = replace(facts_of(tx, job, turn, session), onboarding=first)
     return _Begun(facts, session.stale_key, chosen=tapped, carried=carried)
 
 
@@ -290,7 +302,8 @@ def _begun_isolated(tx: Tx, job: Job, wanted: RunTurn, now: str) -> _Begun:
     wished = asked.session if isinstance(asked, Triggered) else ""
     session_id = sessions.create_isolated(tx, kind, job.inbound.address, now, wanted=wished)
     turn = turns.open_turn(tx, job.id, session_id, wanted.pack, wanted.skill, wanted.said, now)
-    return _Begun(facts_of(tx, job, turn, session_id))
+    session = _read(tx, Resolved(session_id, session_id), wanted.said, off_record=False)
+    return _Begun(facts_of(tx, job, turn, session))
 
 
 def _show_choice(tx: Tx, job: Job, turn_id: str, now: str) -> Delivery | None:

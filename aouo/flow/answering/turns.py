@@ -25,8 +25,11 @@ from aouo.flow.generations import Generation
 from aouo.flow.handlers.installing import may_begin, skill_of
 from aouo.flow.handlers.places import Places
 from aouo.flow.waiting import PersonWait
+from aouo.guard import targets
+from aouo.guard.chain import NO_MORE, Judged
+from aouo.guard.flow import needs_words
 from aouo.guard.paths import write_new
-from aouo.guard.prepared import Outcome, PreparedCall
+from aouo.guard.prepared import UNASKED, Allowed, Heard, Outcome, PreparedCall
 from aouo.outbound.live import LiveView
 from aouo.outbound.outbox import Outbox
 from aouo.outbound.pages import SilentView
@@ -35,9 +38,11 @@ from aouo.packs.load import Pack
 from aouo.packs.stores import targets_of
 from aouo.plumbing.logs import log
 from aouo.plumbing.parts import Bus
+from aouo.plumbing.web.envelope import own_words
 from aouo.queue.decide import RunTurn
 from aouo.queue.plan import Plan, plan
 from aouo.queue.running import Running, Waiting
+from aouo.store import gates, sessions
 from aouo.store.database import Database
 
 _ALL_PARTS = 10_000
@@ -158,7 +163,7 @@ class Turns:
         pack = _pack_of(facts, generation, planned)
         toolbox = Toolbox(
             generation.registry,
-            permitted=generation.permitted(facts.pack, facts.person.id),
+            permitted=generation.permitted(facts.pack),
             enabled=generation.enabled,
             skills=tuple(skill.name for skill in pack.skills),
             skill=lambda name: generation.library.resolve_skill(facts.pack, name).shown,
@@ -185,8 +190,10 @@ class Turns:
         approving = Approving(
             person_wait,  # whoever sits at a terminal or the page is the owner
             owner=facts.person.id if facts.address.platform in ("cli", "web") else owner.id,
+            whose=owner.person.id if owner.has(facts.person.id) else facts.person.id,
             chat=owner.chat_apart(facts.address),
             asks_for=job.inbound,
+            sources=lambda: tuple(ctx.sources),
             limits=generation.approvals,
         )
         tool_context = ToolContext(
@@ -211,9 +218,17 @@ class Turns:
             ),
         )
 
-        async def call_tool(action: PreparedCall, proposed: bool) -> Outcome:
-            run = toolbox.runner(action.call.name, tool_context)
-            outcome = await generation.guard.call(action, run, approving.approve, proposed=proposed)
+        async def judge(actions: Sequence[PreparedCall]) -> list[Judged]:
+            labelled = await self._labelled(ctx, actions)
+            judged = await generation.guard.judged(labelled, approving.approve)
+            ctx.only_looks = ctx.only_looks or any(one.is_a_no for one in judged)
+            return judged
+
+        async def call_tool(judged: Judged) -> Outcome:
+            run = toolbox.runner(judged.action.call.name, tool_context)
+            if judged.written and isinstance(judged.verdict, Allowed):
+                await approving.use(judged.action.call_id)
+            outcome = await generation.guard.call(judged, run)
             if outcome.kept:
                 toolbox.reveal((RESULT_READ,))
             return outcome
@@ -226,6 +241,7 @@ class Turns:
             toolbox=toolbox,
             prepare=lambda call: prepare(call, toolbox.named(call.name), facts),
             propose=generation.guard.propose,
+            judge=judge,
             call_tool=call_tool,
             day=generation.quota.day(),
             recalled=self.otr_memory.of(facts),
@@ -233,6 +249,28 @@ class Turns:
         )
         journal = Journal(database=self.database, clock=self.clock, job=job)
         return Turn(job, generation, ctx, view, Calls(journal=journal), planned, person_wait.ask)
+
+    async def _labelled(
+        self, ctx: TurnContext, actions: Sequence[PreparedCall]
+    ) -> list[PreparedCall]:
+        """Return calls with what their judges need to know of the conversation."""
+        facts = ctx.facts
+        if facts.resumes and not ctx.only_looks:
+            ctx.only_looks = await self.database.read(lambda tx: gates.is_refused(tx, facts.id))
+        labels, heard = tuple(ctx.sources), None
+        if any(needs_words(action, labels) for action in actions) and not ctx.by_person:
+            said = await self.database.read(
+                lambda tx: sessions.words_of(tx, facts.session_id, facts.person.id)
+            )
+            read = "\n".join(entry.text for entry in (*ctx.history, *ctx.said))
+            own = "\n".join(map(own_words, said))
+            heard = Heard(targets.normal(own), targets.normal(read))
+        return [
+            action.refused(UNASKED, NO_MORE, "flow")
+            if ctx.only_looks and action.sink != "look"
+            else replace(action, labels=labels, by_person=ctx.by_person, heard=heard)
+            for action in actions
+        ]
 
     def _plan(self, job: Job, generation: Generation) -> Plan:
         inbound = job.inbound

@@ -48,6 +48,7 @@ def go_on_afresh(tx: Tx, answered: Answered, draft: Draft) -> tuple[str, int]:
     route = routes.get_or_create(tx, address, answered.chat_kind, now)
     fresh = sessions.create(tx, address, answered.pack, now)
     sessions.pin_skill(tx, fresh, answered.skill)
+    sessions.label(tx, fresh, sessions.named(tx, answered.session_id).sources)
     routes.set_session(tx, route, fresh, now)
     return fresh, sessions.add_summary(tx, fresh, draft, now, behind=0)
 

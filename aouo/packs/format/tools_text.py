@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
+from aouo.facts.records import Sink
 from aouo.packs.format.folder import NotInside, read_inside
 from aouo.packs.format.manifest import FILE, CustomTool, ExternalTool, Manifest
 from aouo.packs.format.problems import Problem, Severity, did_you_mean
@@ -26,6 +27,7 @@ from aouo.packs.format.tool_types import (
 
 _FOLDER = "tools"
 _SECRETS = re.compile(r"^Secrets: (.+)$", re.MULTILINE)
+_DOES = re.compile(r"^Does: (own|persist|tell|spend|destroy|admit|run)\.?$", re.MULTILINE)
 _WORD = re.compile(r"\w+")
 _MAX_FILES = 50
 _MAX_NAME_CHARS = 64
@@ -52,6 +54,8 @@ class PackTool:
     function: str = ""
     reads: bool = False
     whole: bool = True
+    does: Sink | Literal[""] = ""
+    """What it does to the world: a line `Does: spend` of its docstring; "" = it does not say."""
     secrets: tuple[str, ...] = ()
     """The pack's secrets that it may ask for: a line `Secrets: name, name` of its docstring."""
 
@@ -172,7 +176,7 @@ class _ToolsParser:
             for missing in (one for one in secrets if one not in self._manifest.secrets):
                 self.add(place, f"{name} names the secret {missing}, which pack.yml does not")
             made = PackTool(name, description, schema, (file,), function.name, reads)
-            yield replace(made, secrets=secrets), place
+            yield replace(made, secrets=secrets, does=_does(text)), place
 
     def _schema(
         self, file: str, module: ast.Module, function: _Function, told: Mapping[str, str]
@@ -235,7 +239,7 @@ class _ToolsParser:
                 (FILE, 0, f"{field}.parameters"), "is no JSON Schema of an object with properties"
             )
             return
-        description = tool.description.replace(READS, "").strip() or tool.name
+        description = _DOES.sub("", tool.description.replace(READS, "")).strip() or tool.name
         reads = READS in tool.description
         whole = bool(tool.parameters)
         yield (
@@ -246,9 +250,15 @@ class _ToolsParser:
                 words,
                 reads=reads,
                 whole=whole,
+                does=_does(tool.description),
             ),
             (FILE, 0, field),
         )
+
+
+def _does(text: str) -> Sink | Literal[""]:
+    found = _DOES.search(text)
+    return cast("Sink", found[1]) if found else ""
 
 
 _ONE_INPUT: Mapping[str, Any] = MappingProxyType(

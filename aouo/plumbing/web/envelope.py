@@ -9,6 +9,11 @@ import secrets
 _LOOKALIKE = re.compile(r"<(?=\s*+(?:/\s*+)?untrusted)", re.IGNORECASE)
 _OPENED = re.compile(r'<untrusted source="([^"\n]*)" id="[0-9a-f]{12}">')
 _CLOSED = re.compile(r"\n</untrusted [0-9a-f]{12}>")
+_MARK = "<untrusted "
+_MARKED = re.compile(
+    r'<untrusted source="[^"\n]*" id="([0-9a-f]{12})">\n.*?(?:\n</untrusted \1>|\Z)', re.DOTALL
+)
+_ABOUT = re.compile(r"\[(?!the person edited their message: ).*\]$|\[(?:tap|callback)\] ")
 _NOT_IN_A_NAME = re.compile(r"[^\w.:/@+~ -]")
 
 
@@ -26,6 +31,22 @@ def untrusted(text: str, source: str) -> str:
 def said_by(source: str, text: str) -> str:
     """Return a message's words, between marks if they are `source`'s and not its sender's."""
     return untrusted(text, source) if source and text else text
+
+
+def sources_in(text: str) -> tuple[str, ...]:
+    """Return the sources of all marked text in a result, each once."""
+    if _MARK not in text:
+        return ()
+    return tuple(dict.fromkeys(opened or "somebody" for opened in _OPENED.findall(text)))
+
+
+def own_words(text: str) -> str:
+    """Return what the writer of a message said in it: no text between marks, none of the runtime's
+    lines about it, no tap on a button."""
+    if _MARK in text:
+        text = _MARKED.sub("\n", text)
+    lines = (line for line in text.split("\n") if not _ABOUT.match(line))
+    return "\n".join(lines)
 
 
 def source_in(text: str) -> str:

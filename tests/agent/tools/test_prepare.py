@@ -116,7 +116,7 @@ def test_of_a_call_that_is_refused_nothing_is_claimed(arguments: str) -> None:
 
     assert action.refusal is not None
     assert (action.read_only, action.mutates, action.idempotent) == (False, False, False)
-    assert (action.labels, action.changes) == ((), ())
+    assert (action.labels, action.heard) == ((), None)
 
 
 def test_off_the_record_only_what_looks_is_called_and_no_made_up_name_is_kept() -> None:

@@ -1,0 +1,138 @@
+"""Judges by information flow: what a turn that has read strangers' words may still do.
+
+Whatever the model wants may be what a stranger wanted. So such a turn goes on by itself only where
+the person whose turn it is has named, in their own words, each place that a call leads to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from aouo.facts.records import Sink
+from aouo.guard import targets
+from aouo.guard.prepared import Allowed, Ask, Blocked, Heard, Lasting, PreparedCall, Verdict, Why
+from aouo.guard.targets import Target
+from aouo.plumbing.secret_shapes import shape_spans
+
+ALWAYS_ASKED: frozenset[Sink] = frozenset({"spend", "destroy", "admit"})
+"""Asked about in a turn that has read strangers' words, whatever the person has named."""
+ANY = "*"
+"""The target of a rule that holds for every call of its tool."""
+VIOLATION = (
+    "Blocked: IFC violation. What looks like a key or a password goes nowhere but to this chat. "
+    "Leave it out."
+)
+_FREE: frozenset[Sink] = frozenset({"look", "own"})
+_SERVERS = "mcp__"
+_NO_TARGET = "(no target)"
+
+
+def needs_words(action: PreparedCall, labels: Sequence[str]) -> bool:
+    """Whether judging this call takes the words of its conversation; `labels` are its turn's."""
+    if action.visits:
+        return bool(labels) or bool(shape_spans(" ".join(action.visits)))
+    return bool(labels) and (action.sink not in _FREE or _is_remote(action))
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """`is_owner` tells whether the id of a person is the owner's."""
+
+    is_owner: Callable[[str], bool]
+
+    def judge(self, action: PreparedCall) -> Verdict:
+        """Judge a call by what its turn has read, and by whose it is. Pure."""
+        heard = action.heard or Heard("", "")
+        unseen = [address for address in action.visits if not _is_seen(address, heard)]
+        if _carries_a_key(action, unseen):
+            return Blocked(VIOLATION, "key material to a sink", "flow")
+        if self._is_of_another(action):
+            always = ANY if action.sink == "look" and not unseen else _whole(action)
+            return _ask(action, "the owner's, used by another person", [always], "person")
+        if not action.labels or action.by_person:
+            return Allowed("said by the person" if action.by_person else "no stranger's words")
+        if unseen:
+            return _ask(action, "an address nobody named", map(_of, unseen), "read")
+        if action.sink in _FREE and not _is_remote(action):
+            return Allowed("leaves nothing that cannot be taken back")
+        if action.sink in ALWAYS_ASKED:
+            return _ask(action, f"{action.sink} after strangers' words", [_whole(action)], "spends")
+        if unsaid := _unsaid(action, heard.own):
+            return _ask(action, "a target the person did not name", unsaid, "read")
+        return Allowed("the person named where it leads")
+
+    def _is_of_another(self, action: PreparedCall) -> bool:
+        """Whether somebody else uses what is the owner's alone."""
+        owners = action.tool.startswith(_SERVERS) or action.sink == "spend"
+        return owners and not self.is_owner(action.facts.person.id)
+
+
+def _is_remote(action: PreparedCall) -> bool:
+    """Whether a server says of itself that what it changes stays the owner's: nothing here can take
+    that back."""
+    return action.sink == "own" and action.tool.startswith(_SERVERS)
+
+
+def _carries_a_key(action: PreparedCall, unseen: Sequence[str]) -> bool:
+    """Whether what looks like a key would leave: also into what is only kept, once strangers' words
+    were read."""
+    if action.by_person:
+        return False
+    if action.sink == "look" and not unseen and not action.tool.startswith(_SERVERS):
+        return False
+    if action.sink == "own" and not action.labels and not action.tool.startswith(_SERVERS):
+        return False
+    return bool(shape_spans(targets.flat(action.payload)))
+
+
+def _is_seen(address: str, heard: Heard) -> bool:
+    return targets.stands_in(address, heard.own) or targets.stands_in(address, heard.read)
+
+
+def _of(address: str) -> Target:
+    return Target(address, targets.rule_of(address))
+
+
+def _whole(action: PreparedCall) -> Target:
+    """Everything that a call says of where, how much and when, as one target."""
+    values = targets.values_of(action.targets)
+    parts = [*values.places, *values.numbers, *values.days]
+    shown = [*(one.shown for one in values.places.values()), *values.numbers, *values.days]
+    if values.too_many or not parts:
+        return Target(_NO_TARGET, "")
+    return Target(" · ".join(shown), " · ".join(parts))
+
+
+def _unsaid(action: PreparedCall, own: str) -> list[Target]:
+    """Return the targets that the person has not named, [] = all are.
+
+    What says nothing of where has to say something that is in their words. In a server's own world
+    only an address leads away.
+    """
+    values = targets.values_of(action.targets)
+    if values.too_many:
+        return [Target(_NO_TARGET, "")]
+    places = [one for one in values.places.values() if not targets.stands_in(one.shown, own)]
+    if _is_remote(action) and values.places:
+        return [one for one in places if any(targets.addresses(one.shown))]
+    numbers = [one for one, value in values.numbers.items() if not targets.has_number(value, own)]
+    if numbers:
+        parts = [*values.places, *numbers]
+        shown = [*(one.shown for one in values.places.values()), *numbers]
+        return [Target(" · ".join(shown), " · ".join(parts))]
+    if places or values.places or values.numbers or action.sink not in ("tell", "own"):
+        return places
+    named = any(targets.stands_in(text, own) for text in values.texts)
+    if named or any(targets.has_day(day, own) for day in values.days):
+        return []
+    said = [*values.days, *values.texts]
+    return [Target(one, targets.normal(one)) for one in said] or [Target(_NO_TARGET, "")]
+
+
+def _ask(action: PreparedCall, reason: str, about: Iterable[Target | str], why: Why) -> Ask:
+    found = [Target(one, one) if isinstance(one, str) else one for one in about]
+    always = tuple(Lasting("target", one.rule, one.shown) for one in found)
+    subject = "\n".join(one.shown for one in found if one.shown != ANY)
+    lasting = always if all(one.rule for one in found) else ()
+    return Ask(reason, subject, always=lasting, judge="flow", why=why)

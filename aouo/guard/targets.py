@@ -1,0 +1,232 @@
+"""Finds where a call's arguments lead, and whether somebody named that in their own words.
+
+A call's values are of three kinds. A *place* says where something goes: an address, a host, an
+account, a path, and any other short value. A *number* says how much. A *text* is what is said
+there: a value of several lines or many characters, or of a field whose name says so; what is an
+address or an account inside a text is a place all the same.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+from urllib.parse import urlsplit
+
+MOST = 400
+"""Values of one call that are looked at; a call with more says nothing that anybody named."""
+_PLACE_CHARS = 80
+_TEXT_KEYS = re.compile(
+    r"(?:^|_)(?:subject|title|body|content|contents|text|message|description|details|summary|"
+    r"note|notes|comment|caption|reason|location|venue|prompt|html|markdown|say|sql|data)$"
+)
+_DAY = re.compile(
+    r"(?<!\d)(\d{4})-(\d\d)-(\d\d)"
+    r"(?:[T ]\d\d:\d\d(?::\d\d)?(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?)?(?!\d)"
+)
+_EMAIL = r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
+_ENDINGS = (
+    "com|net|org|info|biz|app|dev|xyz|online|site|top|shop|club|live|cloud|tech|link|click|store|"
+    "space|website|page|zip|mov|icu|vip|fun|pro|work|world|email|news|name|example|test|invalid|"
+    "local|onion|edu|gov|"
+    r"(?!(?:py|js|md|sh|rs|ts|gz|db|go|hs|rb|cs|as|am|is|it|so|no|to|be)(?![\w/]))[a-z]{2}"
+)
+_ADDRESSES = re.compile(
+    rf"(?P<url>\b[a-z][a-z0-9+.-]{{1,15}}://[^\s<>\"'`]+|\bwww\.[^\s<>\"'`]+)|(?P<email>{_EMAIL})"
+    rf"|(?P<host>(?<![\w@./-])(?:[a-z0-9-]+\.)+(?:{_ENDINGS})\b(?::\d+)?(?:/[^\s<>\"'`]*)?)"
+    r"|(?P<handle>(?<![\w@.])@\w{4,})"
+    r"|(?P<account>(?<!\w)(?=(?:[A-Za-z]*\d){4})[A-Za-z0-9]{14,}(?!\w)"
+    r"|(?<![\w.])\+?\d(?:[ ().-]{0,2}\d){8,}(?!\w))",
+    re.IGNORECASE,
+)
+_TRAILING = ".,;:!?)]}>"
+_SCHEME = re.compile(r"\b(?:https?://)?(?:www\.(?=\w))?", re.IGNORECASE)
+_NUMBER = re.compile(r"(?<![\w.])\d[\d']*(?:[.,]\d+)*")
+_MONTHS = re.split(" ", "jan feb mar|mär apr may|mai jun jul aug sep oct|okt nov dec|dez")
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One place that a call leads to, as it is shown; a rule about it names `rule`: of an address
+    that is fetched or written to its host, else the place itself."""
+
+    shown: str
+    rule: str
+
+
+@dataclass(slots=True)
+class Values:
+    """What a call's arguments hold."""
+
+    places: dict[str, Target] = field(default_factory=dict[str, Target])
+    numbers: dict[str, float] = field(default_factory=dict[str, float])
+    days: list[str] = field(default_factory=list[str])
+    texts: list[str] = field(default_factory=list[str])
+    too_many: bool = False
+
+
+def values_of(payload: Mapping[str, Any]) -> Values:
+    """Sort a call's arguments, however nested."""
+    found = Values()
+    for seen, (key, value) in enumerate(_leaves("", payload)):
+        if seen == MOST:
+            found.too_many = True
+            break
+        if isinstance(value, bool) or value is None:
+            continue
+        if isinstance(value, int | float):
+            found.numbers[f"{value:g}" if isinstance(value, float) else str(value)] = float(value)
+        elif text := str(value).strip():
+            _sort(found, key, text)
+    return found
+
+
+def flat(payload: Mapping[str, Any]) -> str:
+    """Return all values of a call as one text, the names of its fields before them."""
+    return "\n".join(f"{key} {value}" for key, value in _leaves("", payload))
+
+
+def _sort(found: Values, key: str, text: str) -> None:
+    if _DAY.fullmatch(text):
+        found.days.append(text)
+    elif "\n" in text or len(text) > _PLACE_CHARS or _TEXT_KEYS.search(key):
+        found.texts.append(text)
+        for one in addresses(text):
+            found.places.setdefault(_plain(one), Target(one, rule_of(one)))
+    else:
+        found.places.setdefault(_plain(text), Target(text, rule_of(text)))
+
+
+def _leaves(key: str, value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, Mapping):
+        for name, inner in cast("Mapping[str, Any]", value).items():
+            yield from _leaves(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower(), inner)
+    elif isinstance(value, list | tuple):
+        for inner in cast("Sequence[Any]", value):
+            yield from _leaves(key, inner)
+    elif isinstance(value, str) and value[:1] in ("{", "[") and (inner := _json(value)) is not None:
+        yield from _leaves(key, inner)
+    else:
+        yield key, value
+
+
+def _json(text: str) -> Any:
+    try:
+        found: Any = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return cast("Any", found) if isinstance(found, dict | list) else None
+
+
+def addresses(text: str) -> Iterator[str]:
+    """Find the addresses and accounts in a text: of pages, hosts, mail, people, banks, phones."""
+    for match in _ADDRESSES.finditer(_DAY.sub(" ", text)):
+        yield match[0].rstrip(_TRAILING)
+
+
+def links(text: str) -> Iterator[str]:
+    """Find the addresses in a text that a program may fetch."""
+    for match in _ADDRESSES.finditer(text):
+        if match["url"] or match["host"]:
+            yield match[0].rstrip(_TRAILING)
+
+
+def as_link(text: str) -> bool:
+    """Whether a value is the address of something that can be fetched, and nothing else."""
+    match = _ADDRESSES.match(text.strip())
+    return bool(match and (match["url"] or match["host"]) and match.end() == len(text.strip()))
+
+
+def rule_of(text: str) -> str:
+    """Return what a rule about this place names: the host of an address, else the place."""
+    if not as_link(text):
+        return _plain(text)
+    with_scheme = text if "://" in text else f"//{text}"
+    try:
+        return (urlsplit(with_scheme).hostname or "").removeprefix("www.") or _plain(text)
+    except ValueError:
+        return _plain(text)
+
+
+def normal(text: str) -> str:
+    """Return a text as it is compared: letters alike, one space between words, addresses bare."""
+    return _SCHEME.sub("", " ".join(unicodedata.normalize("NFKC", text).casefold().split()))
+
+
+def _plain(text: str) -> str:
+    return normal(text).rstrip("/")
+
+
+def stands_in(place: str, words: str) -> bool:
+    """Whether `words`, which are normal, name this place: whole, not as a part of another one."""
+    wanted = _plain(place)
+    if not wanted:
+        return True
+    is_link, at = as_link(place), words.find(wanted)
+    while at >= 0:
+        before, after = words[at - 1 : at], words[at + len(wanted) :][:2]
+        if not _goes_on_before(before) and not _goes_on_after(after, is_link=is_link):
+            return True
+        at = words.find(wanted, at + 1)
+    return _as_account(wanted, words)
+
+
+def _goes_on_before(before: str) -> bool:
+    return bool(before) and (before.isalnum() or before in "_@.+-/\\")
+
+
+def _goes_on_after(after: str, *, is_link: bool) -> bool:
+    if not after:
+        return False
+    if after[0].isalnum() or after[0] in "_@":
+        return True
+    then = after[1:].isalnum()
+    if is_link and after[0] in "/?#&=:%":
+        return then or after[0] != "/" or bool(after[1:].strip())
+    return after[0] in ".-/\\" and then
+
+
+def _as_account(wanted: str, words: str) -> bool:
+    """Whether an account or a phone stands there in other groups of digits."""
+    bare = re.sub(r"[\s().-]", "", wanted)
+    if sum(map(str.isdigit, bare)) < 4 or not bare.lstrip("+").isalnum():
+        return False
+    joined = re.sub(r"(?<=\w)[ ().-]{1,2}(?=\w)", "", words)
+    at = joined.find(bare)
+    return (
+        at >= 0
+        and not joined[at + len(bare) : at + len(bare) + 1].isdigit()
+        and not (at and joined[at - 1].isdigit())
+    )
+
+
+def has_number(number: float, words: str) -> bool:
+    """Whether `words` hold this number, however it is written."""
+    return any(number in _readings(match[0]) for match in _NUMBER.finditer(words))
+
+
+def _readings(text: str) -> Iterator[float]:
+    bare = text.replace("'", "")
+    for grouping, point in ((",", "."), (".", ",")):
+        try:
+            yield float(bare.replace(grouping, "").replace(point, "."))
+        except ValueError:
+            continue
+
+
+def has_day(text: str, words: str) -> bool:
+    """Whether `words` name the day of this date: as a date, or as its month and its number."""
+    found = _DAY.match(text)
+    if not found:
+        return False
+    year, month, day = map(int, found.groups())
+    if found[0][:10] in words or not 1 <= month <= 12:
+        return found[0][:10] in words
+    number = rf"(?<!\d)0?{day}(?:st|nd|rd|th|\.)?(?![\d:])"
+    named = rf"\b(?:{_MONTHS[month - 1]})\w*"
+    digits = rf"(?<!\d)(?:0?{day}\.\s?0?{month}\.|0?{month}/0?{day}(?:/{year})?(?!\d))"
+    apart = rf"{number}(?:\s+of)?\s+{named}|{named}\s+(?:the\s+)?{number}"
+    return bool(re.search(rf"{digits}|{apart}", words))
