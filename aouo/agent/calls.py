@@ -212,9 +212,8 @@ class Calls:
             return
         words, before = unmarked(brought), self._results.get(action.key)
         self._results[action.key] = words
-        if before == words:
-            return
-        own = 1 if before is not None else self._asked_for[action.key]
+        asked_for = self._asked_for[action.key]
+        own = 1 if before not in (None, words) else asked_for
         if action.mutates and not failed:
             self._asked_for.clear()
         self._asked_for[action.key] = own

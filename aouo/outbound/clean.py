@@ -80,8 +80,11 @@ class CleanMessenger:
         await self._messenger.answer_tap(answer_id, self._redactor().text(text), alert=alert)
 
 
-def without_secrets(message: Rendered, redactor: Redactor) -> Rendered:
-    """Return `message` without secrets in its words, buttons, addresses and file."""
+def without_secrets(message: Rendered, redactor: Redactor, *, previews: bool = True) -> Rendered:
+    """Return `message` without secrets in its words, buttons, addresses and file.
+
+    Without `previews` nobody fetches an address in it before a person taps it.
+    """
     part = Part(message.text, message.entities)
     if redactor.suspects(part.text):
         for spans_of in (redactor.known_spans, shape_spans):
@@ -95,6 +98,7 @@ def without_secrets(message: Rendered, redactor: Redactor) -> Rendered:
         ),
         media=message.media and _media(message.media, redactor),
         album=tuple(_media(media, redactor) for media in message.album),
+        preview=message.preview and previews,
     )
 
 

@@ -12,7 +12,7 @@ stands below them, but not while a person is asked.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from aouo.facts.address import ConversationAddress
@@ -62,6 +62,7 @@ class LiveView:
     live: Sequence[Delivery] = ()
     behind: Sequence[Delivery] = ()
     redactor: Redactor
+    previews: Callable[[], bool] = lambda: True
     for_owner: bool = False
     names_tools: bool = True
 
@@ -192,7 +193,7 @@ class LiveView:
             for number, item in enumerate(shown)
             for message in messages_of(item, 0 if number else reply_to)
         ]
-        messages = [without_secrets(message, self.redactor) for message in messages]
+        messages = [self._clean(message) for message in messages]
         messages[-1] = replace(messages[-1], tag=payload.tag)
         rows = await self._queue(messages, key)
         settled = [await self._wait(row) for row in rows]
@@ -304,9 +305,12 @@ class LiveView:
     def _page(self, text: str, *, whole: bool = False) -> Rendered:
         """Return the first message of a text, without secrets and without what may become one."""
         for part in render(text)[:1]:
-            message = without_secrets(Rendered(part.text, part.entities), self.redactor)
+            message = self._clean(Rendered(part.text, part.entities))
             return message if whole else without_end(message, self.redactor)
         return Rendered("")
+
+    def _clean(self, message: Rendered) -> Rendered:
+        return without_secrets(message, self.redactor, previews=self.previews())
 
     async def _put(self, message: Rendered, kept: Rendered | None = None) -> None:
         if self.drafts:

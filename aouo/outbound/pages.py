@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from aouo.facts.address import ConversationAddress
@@ -211,6 +211,7 @@ class SilentView:
     turn_id: str
     capabilities: Capabilities
     redactor: Redactor
+    previews: Callable[[], bool] = lambda: True
 
     streams = False
     """Nobody sees words before the turn has ended."""
@@ -246,7 +247,8 @@ class SilentView:
             return Sent(ok=True)
         shown, note = degraded(payload, self.capabilities)
         messages = [message for item in shown for message in messages_of(item, 0)]
-        messages = [without_secrets(message, self.redactor) for message in messages]
+        shows = self.previews()
+        messages = [without_secrets(one, self.redactor, previews=shows) for one in messages]
         messages[-1] = replace(messages[-1], tag=payload.tag)
         await self.database.transact(
             lambda tx: rendered.keep_part(tx, self.turn_id, key, messages), durable=True

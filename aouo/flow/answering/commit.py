@@ -177,7 +177,7 @@ class Commit:
         if answer.drawn:
             messages = [below(one, tail.strip()) if tail else one for one in answer.drawn]
             filled = replace(filled, ids=(answer.in_place,) if answer.in_place else ())
-        messages = _clean(messages, generation)
+        messages = _clean(messages, turn)
 
         def write(tx: Tx, now: str) -> list[Delivery]:
             said = AssistantSaid(text, native=answer.native)
@@ -282,7 +282,7 @@ class Commit:
     ) -> int:
         ctx, row = turn.ctx, turn.ctx.facts
         shown = "\n\n".join(filter(None, (_seen(filled), said)))
-        messages = _clean(messages_of_answer(shown, tail="") if said else (), turn.generation)
+        messages = _clean(messages_of_answer(shown, tail="") if said else (), turn)
         last = filled.cut_short()
         if asked and not last.drafted:
             messages = messages[: len(last.ids)]
@@ -411,9 +411,10 @@ def _queued(
     return [*rows, *taken_away(tx, inbound.address, turn_id, unused, now)]
 
 
-def _clean(messages: Sequence[Rendered], generation: Generation) -> Sequence[Rendered]:
+def _clean(messages: Sequence[Rendered], turn: Turn) -> Sequence[Rendered]:
     """No secret is stored in what will be sent."""
-    return [without_secrets(message, generation.redactor) for message in messages]
+    redactor, previews = turn.generation.redactor, not turn.ctx.sources
+    return [without_secrets(message, redactor, previews=previews) for message in messages]
 
 
 def _without_restart(tx: Tx, turn: Turn, now: str) -> list[Delivery]:

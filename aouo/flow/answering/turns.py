@@ -175,6 +175,7 @@ class Turns:
             without=planned.without,
         )
         view = self._view(job, facts, generation, planned, live=live, behind=behind)
+        view.previews = lambda: not ctx.sources
         person_wait = PersonWait(
             database=self.database,
             clock=self.clock,
