@@ -220,7 +220,7 @@ class Compactor:
         previous = found.summary.text if found.summary else ""
         text = _material(previous, [entry.message for entry in older], window // 2, scale)
         facts = ""
-        if facts and await ctx.toolbox.find("memory"):
+        if await ctx.toolbox.find("memory"):
             try:
                 facts = await asking.facts(text)
             except (ProviderError, EmptyAnswer, TimeoutError) as error:
@@ -249,14 +249,12 @@ class Compactor:
         Appending the same facts twice is idempotent, so a crash in between does no harm.
         """
         facts = summary.facts
-        if (
-            ctx.sources
-        ):  # nobody is asked here, so an address that others may have brought stays out
+        if ctx.sources:  # nobody is asked here: no address that others may have brought
             lines = facts.splitlines()
             facts = "\n".join(line for line in lines if not any(addresses(line)))
         arguments = {"target": "memory", "action": "append", "content": facts}
         spent: list[Spent] = []
-        if await ctx.toolbox.find("memory"):
+        if facts and await ctx.toolbox.find("memory"):
             call = transcript.ToolCall(ulid(), "memory", json.dumps(arguments, ensure_ascii=False))
             action = ctx.prepare(call)
             proposed = ctx.propose(action)

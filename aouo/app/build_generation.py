@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -31,7 +31,7 @@ from aouo.plumbing.resources import Holder
 from aouo.plumbing.waiting import finish
 from aouo.plumbing.web.session import secrets_of
 from aouo.plumbing.zones import zone_of
-from aouo.store import installs, usage
+from aouo.store import gates, installs, usage
 
 
 async def build_generation(
@@ -167,10 +167,24 @@ def _executor(settings: Settings, shared: Shared, quota: Quota) -> Executor:
 
 def _servers(settings: Settings, shared: Shared, held: Holder) -> Sequence[Server]:
     def made(name: str, one: McpServer) -> Server:
-        return Server(name, one, shared.clock, shared.tasks, shared.session)
+        return Server(
+            name, one, shared.clock, shared.tasks, shared.session, partial(_pinned, shared)
+        )
 
     named = settings.mcp.servers.items()
     return [held.take(("mcp", *item), partial(made, *item), Server.aclose) for item in named]
+
+
+async def _pinned(
+    shared: Shared,
+    name: str,
+    settings: str,
+    said: Mapping[str, str],
+    trust: bool,
+) -> frozenset[str]:
+    return await shared.database.transact(
+        lambda tx: gates.untrusted_tools(tx, name, settings, said, trust=trust)
+    )
 
 
 async def _model(settings: Settings, shared: Shared, held: Holder) -> ChatModel:

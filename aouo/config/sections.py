@@ -310,6 +310,10 @@ class McpServer(Section):
     """Where a server already runs."""
     headers: dict[str, SecretStr] = {}
     """Sent with every request to `url`."""
+    words: Literal["others", "mine"] = "others"
+    """Whose words it returns; `mine`: only you write there, so they make nobody ask."""
+    hints: Literal["use", "ignore"] = "use"
+    """What it says of its own tools; `ignore`: each of them may do anything."""
 
     @model_validator(mode="after")
     def _one_way_to_reach_it(self) -> McpServer:

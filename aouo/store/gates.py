@@ -1,11 +1,11 @@
-"""Stores gates, which are durable questions to a person, and what the owner granted for good."""
+"""Stores gates, which are durable questions to a person, and what the owner granted or trusts."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -299,3 +299,24 @@ def every_grant(reason: str, limit: int) -> Query[list[Grant]]:
 
 def _grants(rows: Sequence[sqlite3.Row]) -> list[Grant]:
     return [Grant(**dict(row)) for row in rows]
+
+
+def untrusted_tools(
+    tx: Tx, server: str, settings: str, said: Mapping[str, str], *, trust: bool
+) -> frozenset[str]:
+    """Return the tools that say something else than what is trusted.
+
+    `settings` and the values of `said`, by tool, are digests. What a server says when it is first
+    seen with its settings is trusted, and what it says now if `trust` is true.
+    """
+    rows = tx.all("SELECT tool, digest, settings FROM server_tools WHERE server = ?", server)
+    known = {row["tool"]: row["digest"] for row in rows if row["settings"] == settings}
+    if known and not trust:
+        return frozenset(tool for tool, digest in said.items() if known.get(tool) != digest)
+    tx.run("DELETE FROM server_tools WHERE server = ?", server)
+    for tool, digest in said.items():
+        tx.put(
+            "server_tools",
+            {"server": server, "settings": settings, "tool": tool, "digest": digest},
+        )
+    return frozenset()

@@ -408,6 +408,14 @@ CREATE TABLE grants (             -- "always" of an approval: what one tool of o
   PRIMARY KEY (pack, tool, kind, target, person)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE server_tools (       -- what a tool server said of its tools when that was trusted
+  server   TEXT NOT NULL,
+  settings TEXT NOT NULL,                  -- SHA-256 of what the owner has set of it
+  tool     TEXT NOT NULL,
+  digest   TEXT NOT NULL,                  -- SHA-256 of name, schema, hints and description
+  PRIMARY KEY (server, tool)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE audit (              -- one PROPOSED, one EVALUATED, one terminal row per tool call
   id        INTEGER PRIMARY KEY AUTOINCREMENT,
   at        TEXT NOT NULL,

@@ -95,16 +95,22 @@ def _call(asked: Asked) -> str:
 
 
 def _why(ask: Ask, sources: Sequence[str]) -> str:
-    if ask.why in ("fence", "person"):
-        return text(f"questions.why-{ask.why}")
-    named = ", ".join(one_line(source) for source in sources)
-    return text(f"questions.why-{ask.why}", sources=named or "?")
+    named = ", ".join(map(one_line, sources)) or "?"
+    match ask.why:
+        case "fence":
+            return text("questions.why-fence")
+        case "person":
+            return text("questions.why-person")
+        case "read":
+            return text("questions.why-read", sources=named)
+        case "spends":
+            return text("questions.why-spends", sources=named)
 
 
 def _option(answer: str, lasting: Sequence[Lasting]) -> str:
     names = dict.fromkeys(one.shown for one in lasting)
     if answer == RULE and len(names) == 1 and (name := next(iter(names))) not in ("", "*"):
-        return text("questions.button-rule-to", name=one_line(name, _BUTTON_CHARS))
+        return text("questions.always-to", name=one_line(name, _BUTTON_CHARS))
     return label("approval", answer)
 
 

@@ -6,8 +6,8 @@ import hashlib
 import json
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, cast
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar, Literal, TypeAlias, cast
 
 from pydantic import BaseModel, ConfigDict, model_validator
 from pydantic_core import PydanticCustomError
@@ -53,6 +53,17 @@ class Offered:
     destructive: bool = True
     open_world: bool = True
 
+    @property
+    def digest(self) -> str:
+        """The same for a tool that says the same of itself."""
+        said = json.dumps(asdict(self), sort_keys=True)
+        return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()
+
+    @property
+    def unhinted(self) -> Offered:
+        """The same tool, of which nothing is believed."""
+        return Offered(self.name, self.description, self.schema)
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:
@@ -63,6 +74,7 @@ class Answer:
     pictures: tuple[Image, ...] = ()
 
 
+Words: TypeAlias = Literal["others", "mine"]
 Call = Callable[[str, Mapping[str, Any]], Awaitable[Answer]]
 """Calls a tool by the server's own name for it. Raises `ToolFailed`, also as `OutcomeUnknown`."""
 
@@ -75,10 +87,13 @@ def prefix(server: str) -> str:
     return f"mcp__{plain}__"
 
 
-def tools_of(server: str, offered: Sequence[Offered], call: Call) -> tuple[Tool, ...]:
+def tools_of(
+    server: str, offered: Sequence[Offered], call: Call, *, words: Words = "others"
+) -> tuple[Tool, ...]:
     """Make our tools for those that a server offers, except where the schema is wrong or too long.
 
-    A model's service refuses the whole request for one wrong schema.
+    A model's service refuses the whole request for one wrong schema. `words` is whose words the
+    server returns: the owner's own come without marks.
     """
     made: dict[str, Tool] = {}
     for item in offered[:MAX_TOOLS]:
@@ -94,7 +109,7 @@ def tools_of(server: str, offered: Sequence[Offered], call: Call) -> tuple[Tool,
             name=name,
             description=item.description.strip()[:_MAX_DESCRIPTION_CHARS] or item.name[:100],
             arguments=_arguments(schema),
-            handler=_handler(server, item.name, call),
+            handler=_handler(server, item.name, call, words),
             sink=_sink(item),
             visits=links_in if item.read_only and item.open_world else lambda wish: (),
             group=f"mcp:{server}",
@@ -175,12 +190,13 @@ def _arguments(schema: Mapping[str, Any]) -> type[RawArguments]:
 
 
 def _handler(
-    server: str, name: str, call: Call
+    server: str, name: str, call: Call, words: Words
 ) -> Callable[[RawArguments, ToolContext, str], Awaitable[str]]:
     async def _run(wish: RawArguments, context: ToolContext, call_id: str) -> str:
         del call_id
         answer = await call(name, wish.model_extra or {})
-        text = untrusted(answer.text[:CEILING_CHARS] or "(no text)", f"mcp:{server}")
+        text = answer.text[:CEILING_CHARS] or "(no text)"
+        text = text if words == "mine" else untrusted(text, f"mcp:{server}")
         if answer.failed:
             raise ToolFailed(text)
         kept = [await context.picture(one) for one in answer.pictures] if context.picture else []

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import json
 from collections import deque
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from contextvars import Context
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import aiohttp
 import structlog
 
-from aouo.agent.tools.mcp import Answer, prefix, tools_of
+from aouo.agent.tools.mcp import Answer, Offered, prefix, tools_of
 from aouo.agent.tools.registry import Tool
 from aouo.config.sections import McpServer
 from aouo.facts.errors import OutcomeUnknown, SetupError, ToolFailed
@@ -35,6 +37,18 @@ _OURS = ("Connection closed",)
 """The SDK's own text in errors that otherwise hold the server's words."""
 
 
+Pinned: TypeAlias = Callable[[str, str, Mapping[str, str], bool], Awaitable[frozenset[str]]]
+"""Takes a server's name, a digest of its settings, tool → digest of what it says, and whether that
+is trusted; returns the tools that say something else than what was trusted first or last."""
+
+
+async def _nothing_pinned(
+    name: str, settings: str, said: Mapping[str, str], trust: bool
+) -> frozenset[str]:
+    del name, settings, said, trust
+    return frozenset()
+
+
 @dataclass(slots=True, eq=False)
 class Server:
     """One server and the tools it offers; a `tools.registry.Source`.
@@ -47,6 +61,10 @@ class Server:
     clock: Clock
     tasks: asyncio.TaskGroup
     session: aiohttp.ClientSession
+    pinned: Pinned = _nothing_pinned
+    changed: frozenset[str] = field(init=False, default=frozenset())
+    """The tools that say something else of themselves than when the server was first seen."""
+    _offered: Sequence[Offered] = field(init=False, default=())
     _attempt: asyncio.Future[Link | None] | None = field(init=False, default=None)
     _end: asyncio.Event = field(init=False, default_factory=asyncio.Event)
     _serving: asyncio.Task[None] | None = field(init=False, default=None)
@@ -117,6 +135,29 @@ class Server:
         self._failures = 0
         return answer
 
+    async def trust(self) -> None:
+        """Believe what the server says of its tools from now on, as it lists them now."""
+        await self._make(trust=True)
+
+    async def _make(self, *, trust: bool) -> None:
+        """Make the tools that the server lists. Nothing is believed of one that says something else
+        than when its server was first seen."""
+        said = {item.name: item.digest for item in self._offered}
+        self.changed = await self.pinned(self.name, self._settled(), said, trust)
+        believes = self.settings.hints == "use"
+        offered = [
+            item if believes and item.name not in self.changed else item.unhinted
+            for item in self._offered
+        ]
+        if self.changed:
+            log.warning("mcp_tools_changed", server=self.name, tools=sorted(self.changed))
+        self._tools = tools_of(self.name, offered, self._call, words=self.settings.words)
+
+    def _settled(self) -> str:
+        """What the owner has set of it: with other settings it is another server."""
+        set_by = self.settings.model_dump(include={"command", "args", "url"})
+        return hashlib.sha256(json.dumps(set_by, default=str).encode()).hexdigest()
+
     async def _link(self) -> Link:
         """The open connection, or a new one.
 
@@ -161,7 +202,8 @@ class Server:
                 asyncio.timeout(CONNECT_S) as limit,
                 connected(self.settings, stderr, self.session) as link,
             ):
-                self._tools = tools_of(self.name, await link.tools(), self._call)
+                self._offered = await link.tools()
+                await self._make(trust=False)
                 limit.reschedule(None)
                 self._why = ""
                 attempt.set_result(link)

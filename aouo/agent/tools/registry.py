@@ -119,10 +119,10 @@ class Tool:
         """Whether a call with these arguments only looks."""
         return _holds(self.read_only, arguments) and not self.is_mutating(arguments)
 
-    def sink_of(self, arguments: BaseModel) -> Sink:
+    def sink_of(self, arguments: BaseModel, *, mutates: bool) -> Sink:
         """What a call with these arguments does; the worst, if the tool does not say."""
         if self.sink is None:
-            return "destroy" if self.is_mutating(arguments) else "look"
+            return "destroy" if mutates else "look"
         return self.sink(arguments) if callable(self.sink) else self.sink
 
 
@@ -314,13 +314,14 @@ def _with_arguments(action: PreparedCall, tool: Tool) -> PreparedCall:
     """Add the parsed arguments and what follows from them; a foreign schema may fail here."""
     try:
         arguments = tool.parse(action.payload)
+        mutates = tool.is_mutating(arguments)
         action = replace(
             action,
             arguments=arguments,
             seal=digest(action.tool, dumped(arguments)),
             read_only=tool.is_read_only(arguments),
-            mutates=tool.is_mutating(arguments),
-            sink=tool.sink_of(arguments),
+            mutates=mutates,
+            sink=tool.sink_of(arguments, mutates=mutates),
             visits=tuple(tool.visits(arguments)),
             targets=action.payload if tool.targets is None else tool.targets(arguments),
         )

@@ -331,7 +331,7 @@ async def test_what_was_allowed_for_good_is_listed_and_can_be_taken_back(
         _, after = await shown.get("/api/security")
         await asked(shown.bot)
 
-    assert (grant["pack"], grant["tool"], grant["folder"]) == ("scribe", "write_file", str(docs))
+    assert (grant["pack"], grant["tool"], grant["target"]) == ("scribe", "write_file", str(docs))
     assert (grant["times"], bool(grant["last"]), grant["person"]) == (1, True, str(ADA))
     assert (revoked[0], again[0], after["grants"]) == (200, 404, [])
     assert before["fence"] == {"mode": "ask", "allowed_paths": []}

@@ -89,19 +89,32 @@ def shown(world: World, request: int) -> set[str]:
     return {item["function"]["name"] for item in tools}
 
 
-async def test_a_member_reaches_no_tool_server_of_the_owners(world: World, journal: Path) -> None:
-    """Issue 29 "Letting in": until a rule allows it."""
+async def test_a_member_uses_a_tool_server_of_the_owners_only_by_their_yes(
+    world: World, journal: Path
+) -> None:
+    """Issue 31 "People": the owner is asked in their chat, also about a look, until a rule names
+    the person."""
     replies(world, {"fake": stdio(journal)})
     world.config["telegram"]["allowed_user_ids"] = [ADA, BEN]
-    world.model.call("load_tools", {"names": ["mcp:fake"]})
-    world.model.call("mcp__fake__add", {"a": 2, "b": 3})
-    world.model.say("no sum")
+    for answer in ("refused", "allowed", "not asked again"):
+        world.model.call("mcp__fake__echo", {"text": answer})
+        world.model.say(f"{answer}!")
     async with world.running() as bot:
-        await bot.ask("add", chat=BEN, user=BEN)
+        for answer in ("deny", "rule"):
+            asked = await bot.people.say(BEN, BEN, "say it back")
+            card = await bot.people.next_message(ADA, contains="somebody else wants it")
+            data = next(b.data for b in card.buttons if b.data.endswith(f":{answer}"))
+            await bot.people.tap(ADA, ADA, card.id, data)
+            await bot.people.next_message(BEN, contains="!", after=asked.id)
+        last = await bot.ask("once more", chat=BEN, user=BEN)
+        grants = await bot.rows("SELECT tool, target, person FROM grants")
 
-    assert len(results(world)) == 2
-    assert all("started" in line for line in lines(journal))
-    assert all("mcp__fake__add" not in shown(world, n) for n in range(3))
+    assert [line["echo"] for line in lines(journal) if "echo" in line] == [
+        "allowed",
+        "not asked again",
+    ]
+    assert last.text == "not asked again!"
+    assert grants == [{"tool": "mcp__fake__echo", "target": "*", "person": str(BEN)}]
 
 
 async def test_a_model_loads_a_servers_tools_and_calls_them(world: World, journal: Path) -> None:

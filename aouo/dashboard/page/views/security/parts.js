@@ -14,19 +14,21 @@ export const excerpt = ({ text, bytes: size, cut }, tag = "div") => el("div", {}
 
 export const turn = (id) => el("a", { href: at`#/turns/${id}`, title: id, "aria-label": `Turn ${id}` }, id.slice(-8));
 
+const covers = ({ kind, target }) => (kind === "folder" ? `${target} and below` : target === "*" ? "every call" : target);
+
 export const grants = (rows, told, read) => table("Allowed for good", [
   ["Pack", (row) => isolated(row.pack)], ["Tool", (row) => isolated(row.tool), "short"],
-  ["In this folder and below", (row) => isolated(row.folder), "words"], ["Since", (row) => moment(row.since), "short"],
+  ["What", (row) => isolated(covers(row)), "words"], ["For", (row) => isolated(row.person), "short"], ["Since", (row) => moment(row.since), "short"],
   ["Uses of the tool by grants", (row) => (row.times ? `${count(row.times)}, last ${moment(row.last)}` : "none"), "short"],
   ["", (row) => el("button", { type: "button", class: "alarm", id: `revoke-${row.id}`,
-    "aria-label": `Take back ${row.tool} of ${row.pack} in ${row.folder}`, onclick: async () => {
+    "aria-label": `Take back ${row.tool} of ${row.pack}: ${covers(row)}`, onclick: async () => {
       try {
         await post(at`/api/grants/${row.id}/revoke`);
-        told.textContent = `Taken back: ${row.tool} of ${row.pack} in ${row.folder}.`;
+        told.textContent = `Taken back: ${row.tool} of ${row.pack}: ${covers(row)}.`;
       } catch (error) {
         told.textContent = inWords(error);
       }
       await read();
       told.focus();  // its button is gone
     } }, "Take back")],
-], rows, "Nothing is allowed for good. “Always in this folder” under a question does so.");
+], rows, "Nothing is allowed for good. “Always” under a question does so.");
