@@ -24,6 +24,7 @@ from aouo.facts.ports import Clock, stamp
 from aouo.facts.records import Draft, HistoryEntry, Past, Reach, Spent, Summary
 from aouo.guard.targets import addresses
 from aouo.plumbing.logs import log
+from aouo.plumbing.web.envelope import said_by
 from aouo.store import audit, sessions
 from aouo.store.database import Database, Tx
 
@@ -228,6 +229,7 @@ class Compactor:
         words = min(_SUMMARY_WORDS, max(40, int(budget * _SUMMARY_SHARE / 2)))
         said = await asking.summary(text, words=words, focus=focus)
         said = _shortened_to(said, int(budget * _SUMMARY_SHARE), scale)
+        said = said_by(", ".join(ctx.sources), said)  # it repeats them
         return Draft(
             ctx.facts.session_id,
             older[-1].id,

@@ -18,7 +18,7 @@ from typing import TypeAlias
 
 from aouo.agent.tokens import Scale
 from aouo.facts.records import JournalLine
-from aouo.plumbing.web.envelope import still_untrusted
+from aouo.plumbing.web.envelope import still_untrusted, unmarked
 from aouo.store.search import NEWEST_OF_WORD, STEM_CHARS, Hit, is_unspaced
 
 _BY_LANGUAGE = {
@@ -203,7 +203,8 @@ def reminder(notes: Sequence[Noted], hits: Sequence[Hit], said: str, scale: Scal
     """
     told: dict[str, str] = {_folded(said): ""}
     for where, line in notes:
-        told.setdefault(_folded(line), f"- {where}: {line[:_NOTE_CHARS]}")
+        short = still_untrusted(unmarked(line)[:_NOTE_CHARS], line)
+        told.setdefault(_folded(line), f"- {where}: {short}")
     for hit in hits:
         told.setdefault(_folded(hit.snippet), _line_of(hit))
     part = _HEAD
@@ -219,7 +220,7 @@ def _line_of(hit: Hit) -> str:
     who = "the person" if hit.role == "user" else "you"
     named = hit.title and not hit.snippet.startswith(hit.title)
     where = f", in “{hit.title}”" if named else ""
-    return f"- {hit.at[:10]}{where}, {who}: {still_untrusted(hit.snippet, hit.text)}"
+    return f"- {hit.at[:10]}{where}, {who}: {hit.quoted}"
 
 
 def _folded(text: str) -> str:

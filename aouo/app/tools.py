@@ -21,7 +21,14 @@ from aouo.agent.tools.asks import Asking
 from aouo.agent.tools.conversation import clarify, onboarding_done, sessions
 from aouo.agent.tools.cron import cron
 from aouo.agent.tools.feeds import Feeds
-from aouo.agent.tools.files import check_room, list_dir, read_document, read_file, write_file
+from aouo.agent.tools.files import (
+    Written,
+    check_room,
+    list_dir,
+    read_document,
+    read_file,
+    write_file,
+)
 from aouo.agent.tools.load import load_skills, load_tools, skill_view
 from aouo.agent.tools.mcp_servers import Server
 from aouo.agent.tools.memory import journal_add, journal_search, memory, memory_edits
@@ -219,8 +226,10 @@ def guarded_tools(
     def zone(person: str) -> tzinfo:
         return zone_of(shared.zones.of(person))
 
+    written = Written(database)
     asking = Asking(clock, zone, stores.open, stores.folder, web, Kept(home.settings))
-    shop = Workshop(sandbox, stores, partial(reached, fence, protection), sent, proxy, asking)
+    reach = partial(reached, fence, protection)
+    shop = Workshop(sandbox, stores, reach, sent, proxy, asking, written)
     schedules = Schedules(  # whoever has a turn is listed, and changes only what is theirs
         zone_of, lambda: shared.library.now, lambda person: True, lambda: schedules_run
     )
@@ -230,8 +239,8 @@ def guarded_tools(
         by_cron,
         *_outside(tools, shared, held, web),
         tts(voice, stores.folder, check_room),
-        read_file(stores.folder, sent.holds),
-        write_file(stores.folder, fence.root_of),
+        read_file(stores.folder, sent.holds, written),
+        write_file(stores.folder, fence.root_of, written),
         list_dir(stores.folder),
         result_read(database),
         journal_search(database),

@@ -242,7 +242,8 @@ class Report:
 
     `text` "" = only what it sent by `msg`. `failed`: `text` says why there is no result. `sent`: it
     is in the chat already, and only history lacks it. `asked_for`: a person waits for it. `due_at`:
-    it is a reminder that was due then, and comes as it is, with what can be done about it.
+    it is a reminder that was due then, and comes as it is, with what can be done about it. `source`
+    is whose words, besides the person's own, it may repeat.
     """
 
     turn_id: str
@@ -255,6 +256,7 @@ class Report:
     sent: bool = False
     asked_for: bool = False
     due_at: str = ""
+    source: str = ""
 
     @property
     def wordless(self) -> Report:

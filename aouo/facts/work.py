@@ -220,8 +220,9 @@ class Scheduled:
     permission, `over` (it was for once), its person is not on the list any more (`unlisted`), or
     no parser takes its text (`unreadable`). `next_due` is "" when it is off or over. A run may
     take `timeout_s` and `tokens_max`, 0 = as any turn, and is tried `retries` times again. Words in
-    `say` come as they are, and `act` is an action that is done; "" = a model's turn is run. Moments
-    are UTC, as they are stored.
+    `say` come as they are, and `act` is an action that is done; "" = a model's turn is run.
+    `source` is whose words, besides the person's own, it may repeat. Moments are UTC, as they are
+    stored.
     """
 
     id: str
@@ -249,6 +250,7 @@ class Scheduled:
     retries: int = 0
     say: str = ""
     act: str = ""
+    source: str = ""
 
     @property
     def title(self) -> str:

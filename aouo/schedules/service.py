@@ -47,6 +47,8 @@ class Wish:
     retries: int | None = None
     say: str | None = None
     act: str | None = None
+    source: str = ""
+    """Whose words, besides the person's own, what is wished may repeat."""
 
 
 @dataclass(slots=True, eq=False)
@@ -253,6 +255,8 @@ def _with(row: Scheduled, wish: Wish, now: datetime) -> Scheduled:
         row = replace(row, say=said)
     if wish.act is not None:
         row = replace(row, act=wish.act)
+    if not wish.prompt is wish.say is wish.act is None:
+        row = replace(row, source=wish.source)
     if wish.name is not None:
         name = " ".join(wish.name.split()) or _first_words(
             row.prompt or row.say or row.act.replace("_", " ")

@@ -20,6 +20,7 @@ from aouo.facts.schedule import NotASchedule, Schedule, next_after, parse
 from aouo.facts.work import Job, Paused, RunState, Scheduled, ScheduleRun
 from aouo.plumbing.logs import log
 from aouo.plumbing.waiting import first
+from aouo.plumbing.web.envelope import said_by
 from aouo.plumbing.zones import is_known
 from aouo.schedules import proposals
 from aouo.schedules.service import Schedules, why_not
@@ -284,7 +285,7 @@ def run_of(
     content = Triggered(
         trigger=row.id,
         name=row.title,
-        prompt=row.prompt or f"[the schedule of {skill or row.act} is due]",
+        prompt=said_by(row.source, row.prompt or f"[the schedule of {skill or row.act} is due]"),
         pack=row.pack,
         skill=row.skill,
         due_at=due_at,
@@ -302,7 +303,7 @@ def _reminder(tx: Tx, row: Scheduled, run: ScheduleRun, now: datetime, late: str
     schedule_runs.settle(tx, run, "done", iso(now))
     said = text("schedules.said-late", say=row.say, at=late) if late else row.say
     report = Report(ulid(), row.title, "", said, row.pack, row.id, due_at=run.due_at)
-    return _inbound(row, report)
+    return _inbound(row, replace(report, source=row.source))
 
 
 def _told(row: Scheduled, why: str, *, asked_for: bool = False) -> Inbound:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Mapping, Sequence
 from typing import LiteralString
@@ -190,3 +191,20 @@ def forget_folder(tx: Tx, folder: str) -> None:
 
 def _kept(row: sqlite3.Row) -> KeptFile:
     return made(KeptFile, row, understood=row["state"] == "understood")
+
+
+def mark_file(tx: Tx, path: str, source: str) -> None:
+    """Note whose words, besides the person's own, a file may repeat from now on, "" = nobody's."""
+    tx.run("DELETE FROM marked_files WHERE path = ?", path)
+    if source:
+        tx.put("marked_files", {"path": path, "source": source})
+
+
+def source_of_file(tx: Tx, paths: Sequence[str]) -> str:
+    """Return whose words the first of these repeats that repeats any: a file, and the folders above
+    it."""
+    return tx.text(
+        "SELECT source FROM marked_files WHERE path IN (SELECT value FROM json_each(?)) "
+        "ORDER BY length(path) DESC LIMIT 1",
+        json.dumps(paths),
+    )

@@ -104,12 +104,12 @@ def edit(tx: Tx, row: Scheduled, now: str) -> None:
     """Store all that a person or a model may change of a schedule."""
     tx.touch(CHANGED)
     tx.run(
-        "UPDATE schedules SET name = ?, skill = ?, prompt = ?, say = ?, act = ?, text = ?, "
-        "zone = ?, since = ?, own_text = ?, enabled = ?, paused = ?, next_due = ?, misfire = ?, "
-        "timeout_s = ?, tokens_max = ?, retries = ?, updated_at = ? WHERE id = ?",
-        *(row.name, row.skill, row.prompt, row.say, row.act, row.text, row.zone, row.since),
-        *(row.own_text, row.enabled, row.paused, row.next_due or None, row.misfire, row.timeout_s),
-        *(row.tokens_max, row.retries, now, row.id),
+        "UPDATE schedules SET name = ?, skill = ?, prompt = ?, say = ?, act = ?, source = ?, "
+        "text = ?, zone = ?, since = ?, own_text = ?, enabled = ?, paused = ?, next_due = ?, "
+        "misfire = ?, timeout_s = ?, tokens_max = ?, retries = ?, updated_at = ? WHERE id = ?",
+        *(row.name, row.skill, row.prompt, row.say, row.act, row.source, row.text, row.zone),
+        *(row.since, row.own_text, row.enabled, row.paused, row.next_due or None, row.misfire),
+        *(row.timeout_s, row.tokens_max, row.retries, now, row.id),
     )
 
 

@@ -416,6 +416,11 @@ CREATE TABLE server_tools (       -- what a tool server said of its tools when t
   PRIMARY KEY (server, tool)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE marked_files (       -- files that repeat others' words
+  path   TEXT PRIMARY KEY,                 -- absolute, links followed
+  source TEXT NOT NULL                     -- whose
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE audit (              -- one PROPOSED, one EVALUATED, one terminal row per tool call
   id        INTEGER PRIMARY KEY AUTOINCREMENT,
   at        TEXT NOT NULL,
@@ -575,6 +580,7 @@ CREATE TABLE schedules (          -- each belongs to the conversation that its r
   prompt     TEXT NOT NULL,
   say        TEXT NOT NULL DEFAULT '',     -- words that come verbatim, no model is asked
   act        TEXT NOT NULL DEFAULT '',     -- an action of the pack that is done, no model is asked
+  source     TEXT NOT NULL DEFAULT '',     -- whose words it may repeat, besides its person's own
   text       TEXT NOT NULL,                -- the schedule as it was written
   own_text   INTEGER NOT NULL DEFAULT 0,   -- a person changed the text, so that the pack's stays out
   zone       TEXT NOT NULL,                -- an IANA name, "" = the owner's

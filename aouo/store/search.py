@@ -17,6 +17,7 @@ from typing import Any, LiteralString, cast
 
 from aouo.facts.records import Stretch
 from aouo.facts.transcript import ToolCall, load_calls
+from aouo.plumbing.web.envelope import said_by, source_in
 from aouo.store import sessions
 from aouo.store.database import Tx
 from aouo.store.rows import made
@@ -50,6 +51,16 @@ class Hit:
     role: str
     text: str
     snippet: str
+    sources: str = ""
+    """Whose words, besides people's own, its session has read."""
+
+    @property
+    def quoted(self) -> str:
+        """The snippet, between marks if it holds others' words, or is an answer to such words."""
+        source = source_in(self.text)
+        if not source and self.role == "assistant":
+            source = ", ".join(self.sources.splitlines())
+        return said_by(source, self.snippet)
 
 
 def is_unspaced(text: str) -> bool:
@@ -204,6 +215,7 @@ def hit(tx: Tx, message_id: int, terms: Sequence[str]) -> Hit | None:
     """
     row = tx.one(
         "SELECT h.session_id, h.role, substr(h.text, 1, ?) AS text, h.created_at AS at, "
+        "s.sources, "
         + sessions.TITLE
         + " FROM messages AS h JOIN sessions AS s ON s.id = h.session_id WHERE h.id = ?",
         _READ_CHARS,
@@ -222,7 +234,9 @@ def wanted(session_key: str, query: str, limit: int) -> list[Query[list[Hit]]]:
 
 def _matches(session_key: str, expression: str, query: str, limit: int) -> Query[list[Hit]]:
     return Query(
-        "SELECT h.session_id, h.role, h.text, h.created_at AS at, " + sessions.TITLE + " "
+        "SELECT h.session_id, h.role, h.text, h.created_at AS at, s.sources, "
+        + sessions.TITLE
+        + " "
         "FROM messages_index AS i JOIN messages AS h ON h.id = i.rowid & ((1 << 40) - 1) "
         "JOIN sessions AS s ON s.id = h.session_id "
         "WHERE messages_index MATCH ? AND s.session_key = ? AND h.visible = 1 AND i.rowid >= "

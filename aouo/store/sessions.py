@@ -147,6 +147,18 @@ def label(tx: Tx, session_id: str, sources: Sequence[str]) -> None:
     tx.run("UPDATE sessions SET sources = ? WHERE id = ?", "\n".join(sources), session_id)
 
 
+def read(tx: Tx, session_id: str, sources: Sequence[str]) -> None:
+    """Note that a session reads the words of these, too."""
+    known = named(tx, session_id).sources
+    if set(sources) - set(known):
+        label(tx, session_id, tuple(dict.fromkeys((*known, *sources))))
+
+
+def of_turn(tx: Tx, turn_id: str) -> Resolved:
+    """Return the session of a turn; one that is not there has no key."""
+    return named(tx, tx.text("SELECT session_id FROM turns WHERE id = ?", turn_id))
+
+
 def words_of(tx: Tx, session_id: str, person: str) -> list[str]:
     """Return the messages that somebody wrote in a session, as the model has read them."""
     rows = tx.all(

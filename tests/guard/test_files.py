@@ -12,13 +12,26 @@ from typing import Any, cast
 import pytest
 
 from aouo.agent.tools import files
-from aouo.agent.tools.files import MAX_BYTES, list_dir, read_file, write_file
+from aouo.agent.tools.files import MAX_BYTES, Written, list_dir, read_file, write_file
 from aouo.agent.tools.registry import ToolContext
 from aouo.facts.errors import ToolFailed
 from tests.fakes.turn_facts import facts_of
 
-HERE = cast("ToolContext", SimpleNamespace(facts=facts_of(tenant="tg_1")))
+HERE = cast("ToolContext", SimpleNamespace(facts=facts_of(tenant="tg_1"), sources=tuple))
 """As much of a turn as these tools look at."""
+
+
+class Plain:
+    """No file repeats what others wrote."""
+
+    async def source_of(self, path: Path) -> str:
+        return ""
+
+    async def note(self, path: Path, source: str) -> None:
+        assert not source
+
+
+PLAIN = cast("Written", Plain())
 
 
 @dataclass
@@ -34,8 +47,8 @@ class Desk:
             return self.own if path.is_relative_to(self.own) else self.root
 
         made = {
-            "read_file": read_file(folder_of, lambda media, path: False),
-            "write_file": write_file(folder_of, root_of),
+            "read_file": read_file(folder_of, lambda media, path: False, PLAIN),
+            "write_file": write_file(folder_of, root_of, PLAIN),
             "list_dir": list_dir(folder_of),
         }
         found = made[tool]

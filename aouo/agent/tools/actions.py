@@ -31,7 +31,7 @@ from aouo.packs.data.storage import PackStore
 from aouo.packs.library import Library
 from aouo.packs.load import Pack
 from aouo.plumbing.logs import log
-from aouo.plumbing.web.envelope import unmarked
+from aouo.plumbing.web.envelope import said_by, unmarked
 from aouo.schedules.ticking import SILENT
 from aouo.words.catalogue import plural, text
 from aouo.words.schedules import text_in_words
@@ -146,7 +146,13 @@ def _handler(
             used = {key: value for key, value in stored.items() if _is_used(action, key)}
             now = stamp(doing.clock)
             found = store.act(
-                action.sql, used, action.find, call_id=call_id, now=now, undoable=action.undo
+                action.sql,
+                used,
+                action.find,
+                call_id=call_id,
+                now=now,
+                undoable=action.undo,
+                source=", ".join(context.sources()),
             )
             rows = cast("list[dict[str, object]]", found["found"])
             parts: dict[str, object] = {"changed": found["changed"], **shown}
@@ -194,7 +200,9 @@ def _handler(
             if file and not action.answer and not action.row:
                 return ""
         quiet = context.facts.origin not in PEOPLE
-        return said(pack, action, parts, here.language, some=some, quiet=quiet)
+        told = said(pack, action, parts, here.language, some=some, quiet=quiet)
+        looks = store.source_in(" ".join(action.statements)) if store and told else ""
+        return said_by(looks, told)
 
     return run
 

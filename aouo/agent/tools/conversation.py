@@ -5,7 +5,6 @@ from __future__ import annotations
 from aouo.agent.tools.registry import Arguments, Tool, ToolContext, tool
 from aouo.facts.errors import ToolFailed, TooMuchToRead
 from aouo.facts.ports import Clock, stamp
-from aouo.plumbing.web.envelope import still_untrusted
 from aouo.store import routes, search
 from aouo.store.database import Database
 
@@ -80,7 +79,7 @@ def sessions(database: Database) -> Tool:
 
 def _line(hit: search.Hit) -> str:
     who = "the person" if hit.role == "user" else "you"
-    return f"- {hit.at[:10]}, in “{hit.title}”, {who}: {still_untrusted(hit.snippet, hit.text)}"
+    return f"- {hit.at[:10]}, in “{hit.title}”, {who}: {hit.quoted}"
 
 
 GROUP = "onboarding"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Literal
 
@@ -91,6 +92,7 @@ def _done(
             wish.timezone,
             say=said,
             act=wish.do or None,
+            source=", ".join(context.sources()),
         )
         made = service.create(
             tx, wanted, place, now, pack=context.facts.pack, origin="model", schedule_id=new_id
@@ -112,6 +114,8 @@ def _done(
                 say=wish.say or None,
                 act=wish.do or None,
             )
+            if wanted != Wish():
+                wanted = replace(wanted, source=", ".join(context.sources()))
             if wanted == Wish():
                 raise ScheduleRefused("Say what to change: name, prompt, schedule or timezone.")
             return f"Changed. {_told(service.change(tx, row, wanted, now), now, service)}"

@@ -10,6 +10,7 @@ import os
 import stat
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
@@ -22,7 +23,9 @@ from aouo.agent.tools.registry import Arguments, Tool, ToolContext, tool
 from aouo.facts.errors import ToolFailed
 from aouo.guard.paths import failed, opened, parent, placed
 from aouo.plumbing.trees import TooMuch, walk
-from aouo.plumbing.web.envelope import untrusted
+from aouo.plumbing.web.envelope import said_by, untrusted
+from aouo.store import contents
+from aouo.store.database import Database
 
 MAX_BYTES = 1_000_000
 _MAX_FOLDER_BYTES = 200_000_000
@@ -55,12 +58,33 @@ class WriteFile(Arguments):
     content: str
 
 
-def read_file(folder_of: _FolderOf, sent: _SentOf) -> Tool:
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Remembers which files repeat the words of others than the person."""
+
+    database: Database
+
+    async def source_of(self, path: Path) -> str:
+        """Whose words a file, or what is in a folder above it, may repeat, "" = nobody's."""
+        names = [str(one) for one in (path, *path.parents)]
+        return await self.database.read(lambda tx: contents.source_of_file(tx, names))
+
+    async def note(self, path: Path, source: str) -> None:
+        """Note it before the file is written."""
+        if source or await self.source_of(path):
+            await self.database.transact(
+                lambda tx: contents.mark_file(tx, str(path), source), durable=True
+            )
+
+
+def read_file(folder_of: _FolderOf, sent: _SentOf, written: Written) -> Tool:
     async def _run(wish: ReadFile, context: ToolContext, call_id: str) -> str:
         del call_id
         path = placed(wish.path, folder_of(context.facts.pack, context.facts.tenant))
         text = await asyncio.to_thread(_read, path)
-        return untrusted(text, path.name) if sent(context.facts.address.folder, path) else text
+        if sent(context.facts.address.folder, path):
+            return untrusted(text, path.name)
+        return said_by(await written.source_of(path), text)
 
     return tool(
         "read_file",
@@ -73,7 +97,7 @@ def read_file(folder_of: _FolderOf, sent: _SentOf) -> Tool:
     )
 
 
-def write_file(folder_of: _FolderOf, root_of: _RootOf) -> Tool:
+def write_file(folder_of: _FolderOf, root_of: _RootOf, written: Written) -> Tool:
     async def _run(wish: WriteFile, context: ToolContext, call_id: str) -> str:
         own = folder_of(context.facts.pack, context.facts.tenant)
         path = placed(wish.path, own)
@@ -94,6 +118,7 @@ def write_file(folder_of: _FolderOf, root_of: _RootOf) -> Tool:
             )
         if is_own:
             await asyncio.to_thread(check_room, own, len(content))
+        await written.note(path, ", ".join(context.sources()))
         await asyncio.to_thread(_write, path, content, root, draft=f".{call_id}.new")
         return f"wrote {len(content):,} bytes"
 

@@ -16,7 +16,7 @@ from aouo.facts.records import Basis, JournalLine, Source
 from aouo.memory import edits as apply
 from aouo.memory.files import ALWAYS
 from aouo.memory.keeping import Keeping
-from aouo.plumbing.web.envelope import source_in
+from aouo.plumbing.web.envelope import of_others, source_in
 from aouo.store import journal, memory_versions
 from aouo.store.database import Database, Tx
 
@@ -47,6 +47,7 @@ def memory(keeping: Keeping) -> Tool:
         if content is None or (wish.action == "append" and not content.strip()):
             emptied = ' ("" empties the file)' if wish.action == "replace" else ""
             raise ToolFailed(f"memory {wish.action} needs content{emptied}.")
+        content = of_others(content, context.sources())
         change = keeping.append if wish.action == "append" else keeping.replace
         await change(pack, tenant, wish.target, content, turn_id=context.facts.id, call_id=call_id)
         if content.strip():
@@ -113,7 +114,7 @@ def memory_edits(database: Database, keeping: Keeping) -> Tool:
                 _edits(wish.edits),
                 known,
                 inferred,
-                lambda text, line: files.appended(_FILE, text, line),
+                lambda text, line: files.appended(_FILE, text, of_others(line, context.sources())),
             )
 
         try:
@@ -191,7 +192,8 @@ def journal_add(database: Database, clock: Clock, zone: Callable[[], tzinfo]) ->
             raise ToolFailed(f"{_ADD} needs one line of up to {_LINE_CHARS} characters.")
         now = clock.now()
         day = now.astimezone(zone()).date().isoformat()
-        line = JournalLine(0, day, text, wish.basis, wish.message)
+        kept = of_others(text, context.sources())
+        line = JournalLine(0, day, kept, wish.basis, wish.message)
 
         def write(tx: Tx) -> None:
             origin = journal.origin_of(tx, context.facts.id, wish.message)

@@ -14,7 +14,7 @@ from socket import socket
 from typing import Any, cast
 
 from aouo.agent.tools.asks import Asking, show
-from aouo.agent.tools.files import check_room
+from aouo.agent.tools.files import Written, check_room
 from aouo.agent.tools.mcp import RawArguments, links_in
 from aouo.agent.tools.registry import Tool, ToolContext
 from aouo.facts.errors import OutcomeUnknown, ToolFailed
@@ -30,7 +30,7 @@ from aouo.packs.stores import PackStores
 from aouo.plumbing.logs import log
 from aouo.plumbing.web.addresses import Permits
 from aouo.plumbing.web.egress import EgressProxy
-from aouo.plumbing.web.envelope import untrusted
+from aouo.plumbing.web.envelope import said_by, untrusted
 
 _LIMITS = RunLimits()
 _WAITED_S = _LIMITS.time_s + 30
@@ -51,6 +51,7 @@ class Workshop:
     sent: SentFiles
     proxy: EgressProxy
     asking: Asking
+    written: Written
 
 
 def pack_tools(library: Library, shop: Workshop) -> list[Tool]:
@@ -101,6 +102,8 @@ def _handler(
         opened = await asyncio.to_thread(shop.reached, pack.name, tenant, person, given)
         order = _order(pack, item, given, (own, *opened), sent, context)
         begun_s = time.perf_counter()
+        if not item.reads and (sources := context.sources()):
+            await shop.written.note(own, ", ".join(sources))
         try:
             egress = _egress(shop.proxy, pack.name, hosts)
             answer = shop.asking.of(pack, context, call_id, secrets=item.secrets, reads=item.reads)
@@ -122,7 +125,9 @@ def _handler(
             stderr="" if context.facts.off_record else ran.stderr[-_SHOWN_CHARS:],
         )
         text = await _delivered(_answer(name, item, ran), own, context, call_id)
-        return untrusted(text, name) if hosts or sent else text
+        if hosts or sent:
+            return untrusted(text, name)
+        return said_by(await shop.written.source_of(own), text)
 
     return _run
 

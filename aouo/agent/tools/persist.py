@@ -14,6 +14,7 @@ from aouo.agent.tools.registry import Arguments, Tool, ToolContext, tool
 from aouo.facts.errors import ToolFailed
 from aouo.facts.ports import Clock, stamp
 from aouo.packs.data.storage import PackStore
+from aouo.plumbing.web.envelope import said_by
 
 
 class Persist(Arguments):
@@ -71,17 +72,23 @@ def persist(open_store: Callable[[str, str], PackStore], clock: Clock) -> Tool:
             raise ToolFailed("There is only the database of this pack: leave db out.")
         now = stamp(clock)
 
-        def carry_out() -> dict[str, object]:
+        def carry_out() -> tuple[dict[str, object], str]:
             store = open_store(
                 context.facts.pack, context.facts.tenant
             )  # the first time, its schema is applied
-            key = context.facts.session_key
-            return store.run(
-                wish.action, wish.free | arguments, call_id=call_id, session_key=key, now=now
+            answer = store.run(
+                wish.action,
+                wish.free | arguments,
+                call_id=call_id,
+                session_key=context.facts.session_key,
+                now=now,
+                source=", ".join(context.sources()),
             )
+            looks = wish.action in _LOOKS
+            return answer, store.source_in(f"{wish.table} {wish.sql}") if looks else ""
 
-        answer = await asyncio.to_thread(carry_out)
-        return json.dumps(answer, ensure_ascii=False, default=str)
+        answer, source = await asyncio.to_thread(carry_out)
+        return said_by(source, json.dumps(answer, ensure_ascii=False, default=str))
 
     return tool(
         "persist",
@@ -107,11 +114,14 @@ def db(open_store: Callable[[str, str], PackStore]) -> Tool:
         if not context.facts.pack:
             raise ToolFailed("There is no pack here, so there is no database. Use memory instead.")
 
-        def look() -> dict[str, object]:
+        def look() -> tuple[dict[str, object], str]:
             store = open_store(context.facts.pack, context.facts.tenant)
-            return store.look(wish.sql, wish.params) if wish.sql.strip() else store.describe()
+            if not wish.sql.strip():
+                return store.describe(), ""
+            return store.look(wish.sql, wish.params), store.source_in(wish.sql)
 
-        return json.dumps(await asyncio.to_thread(look), ensure_ascii=False, default=str)
+        found, source = await asyncio.to_thread(look)
+        return said_by(source, json.dumps(found, ensure_ascii=False, default=str))
 
     return tool(
         "db",

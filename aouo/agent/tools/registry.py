@@ -49,6 +49,8 @@ class ToolContext:
         lambda scope, provider, model, ms, usd: None
     )
     paid_for: Callable[[str, str], None] = lambda call_id, tool: None
+    sources: Callable[[], tuple[str, ...]] = tuple
+    """Whose words, besides the person's own, the turn has read: they mark what it leaves behind."""
     picture: Callable[[Image], Awaitable[str]] | None = None
     """Keeps a picture that a tool returned for `msg`, and shows it to a model that sees; returns
     its path, "" = it was not kept."""

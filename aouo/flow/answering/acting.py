@@ -17,6 +17,7 @@ from aouo.agent.tools.actions import Doing
 from aouo.agent.tools.cron import id_of
 from aouo.facts.errors import PlatformRefused, RouteRequiredError, ToolFailed
 from aouo.facts.events import Button, Inbound, Text, Triggered
+from aouo.facts.people import PEOPLE
 from aouo.facts.ports import NO_MODEL, ButtonSpec, stamp
 from aouo.facts.schedule import ZoneOf
 from aouo.facts.taps import encode
@@ -167,7 +168,7 @@ class Acting:
                 act = await Form(self.doing, turn, pack, action).filled(act)
             except ToolFailed as error:
                 return _plain(str(error) if error.args[0] else text("actions.called-off"))
-        ctx.by_person = True
+        ctx.by_person = ctx.facts.origin in PEOPLE
         result = await acted(ctx, turn.calls, act)
         if result.failed:
             return _plain(text("actions.failed", why=result.text), self._ask_row(turn, "retry"))

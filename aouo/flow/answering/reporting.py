@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
+from functools import partial
 from typing import Literal
 
 from aouo.agent.context import Abort, Ack, Ending, Nack, TurnContext
@@ -30,6 +31,7 @@ from aouo.outbound.clean import without_secrets
 from aouo.outbound.payloads import is_among, messages_of_answer, with_tail
 from aouo.plumbing.logs import log
 from aouo.plumbing.parts import Bus
+from aouo.plumbing.web.envelope import sources_in, untrusted
 from aouo.queue import gathering
 from aouo.queue.running import StopReason
 from aouo.schedules.ticking import RunEnd, Settle
@@ -172,9 +174,10 @@ class Bringing:
     def _messages(
         self, tx: Tx, inbound: events.Inbound, report: events.Report, generation: Generation
     ) -> list[Rendered]:
+        previews = not self._source(tx, report)
         if report.due_at:
             said = reminder(report.text, report.trigger, report.due_at)
-            return [without_secrets(said, generation.redactor)]
+            return [without_secrets(said, generation.redactor, previews=previews)]
         several = len(generation.library.names) > 1
         by_command = inbound.origin == "command"
         tail = sentences.run_badge(
@@ -186,7 +189,8 @@ class Bringing:
         if not words or _is_said(words, parts):
             return with_tail(parts, tail)
         answer = messages_of_answer(words, tail=tail, max_parts=max_parts)
-        return [*parts, *(without_secrets(one, generation.redactor) for one in answer)]
+        clean = partial(without_secrets, redactor=generation.redactor, previews=previews)
+        return [*parts, *map(clean, answer)]
 
     def _remember(self, tx: Tx, inbound: events.Inbound, report: events.Report, now: str) -> None:
         here = (inbound.address, inbound.chat_kind)
@@ -194,8 +198,15 @@ class Bringing:
         by_command = inbound.origin == "command"
         about = sentences.run_in_history(report.name, report.prompt, by_command=by_command)
         told = report.text or sentences.run_sent_in_history()
+        if source := self._source(tx, report):
+            told = untrusted(told, source)
+            sessions.read(tx, session_id, sources_in(told))
         turns.append_report(tx, session_id, report.turn_id, about, told, now)
         sessions.touch(tx, session_id, now)
+
+    def _source(self, tx: Tx, report: events.Report) -> str:
+        """Whose words, besides the person's own, a report may repeat."""
+        return report.source or ", ".join(sessions.of_turn(tx, report.turn_id).sources)
 
 
 def _is_said(text: str, parts: Sequence[Rendered]) -> bool:

@@ -38,7 +38,7 @@ from aouo.packs.load import Pack
 from aouo.packs.stores import targets_of
 from aouo.plumbing.logs import log
 from aouo.plumbing.parts import Bus
-from aouo.plumbing.web.envelope import own_words
+from aouo.plumbing.web.envelope import own_words, sources_in
 from aouo.queue.decide import RunTurn
 from aouo.queue.plan import Plan, plan
 from aouo.queue.running import Running, Waiting
@@ -214,6 +214,7 @@ class Turns:
                 )
             ),
             picture=lambda image: self._kept(ctx, image),
+            sources=lambda: () if ctx.by_person else tuple(ctx.sources),
             paid_for=lambda call_id, tool: ctx.paid_calls.update(
                 {call_id: generation.quota.usd_per_call(tool)}
             ),
@@ -258,6 +259,9 @@ class Turns:
         facts = ctx.facts
         if facts.resumes and not ctx.only_looks:
             ctx.only_looks = await self.database.read(lambda tx: gates.is_refused(tx, facts.id))
+        if ctx.reads(sources_in(ctx.changing)) and not facts.off_record:
+            known = tuple(ctx.sources)
+            await self.database.transact(lambda tx: sessions.label(tx, facts.session_id, known))
         labels, heard = tuple(ctx.sources), None
         if any(needs_words(action, labels) for action in actions) and not ctx.by_person:
             said = await self.database.read(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import sqlite3
 import threading
 import time
@@ -91,6 +92,10 @@ class PackStore:
                 "(call_id TEXT PRIMARY KEY, result TEXT NOT NULL, at TEXT NOT NULL, "
                 "undo TEXT NOT NULL DEFAULT '', undone_at TEXT NOT NULL DEFAULT '') STRICT"
             )
+            self._connection.execute(
+                "CREATE TABLE IF NOT EXISTS _aouo_sources"
+                "(name TEXT PRIMARY KEY, source TEXT NOT NULL) STRICT"
+            )
             self._changes = Changes(self._connection, self._guard)
             self._reader = ReadConnection(path, monotonic=monotonic)
         except sqlite3.Error as error:
@@ -122,8 +127,11 @@ class PackStore:
         call_id: str,
         session_key: str,
         now: str,
+        source: str = "",
     ) -> Answer:
         """Carry out one call of the `persist` tool; arguments that it does not know are data.
+
+        `source` is whose words, besides the person's own, its rows may repeat.
 
         Raises:
             ToolFailed: nothing was changed; says what to write instead.
@@ -140,7 +148,7 @@ class PackStore:
                 self._connection, self._manifest, self._guard, wish, session_key, now
             )
             with _worded(call.explain):
-                return self._once(lambda: call.carry_out(chosen), call_id, now)
+                return self._once(lambda: call.carry_out(chosen), call_id, now, source=source)
 
     def act(
         self,
@@ -151,10 +159,11 @@ class PackStore:
         call_id: str,
         now: str,
         undoable: bool = True,
+        source: str = "",
     ) -> Answer:
         """Carry out an action's statements as one call; `:name` in them is one of `values`.
 
-        Returns `{changed: how many rows, found: the first rows of `find`}`.
+        Returns `{changed: how many rows, found: the first rows of `find`}`; `source` as in `run`.
 
         Raises:
             ToolFailed: nothing was changed; says what the database said.
@@ -169,7 +178,8 @@ class PackStore:
             return {"changed": changed, "found": found}
 
         with self._lock, _worded(lambda error: self._guard.refusal or str(error)):
-            return self._once(carry_out, call_id, now, undo=None if undoable else "")
+            undo = None if undoable else ""
+            return self._once(carry_out, call_id, now, undo=undo, source=source)
 
     def _first(self, sql: str, values: Mapping[str, Cell]) -> list[Answer]:
         with self._guard.allow("read"):
@@ -318,8 +328,27 @@ class PackStore:
         rows = {table: self._reader.count(table) for table in self._reader.tables()}
         return {"schema": list(self._reader.definitions()), "rows": rows}
 
+    def source_in(self, text: str = "") -> str:
+        """Return whose words, besides people's own, the tables may repeat that a text names, "" =
+        nobody's; a text that names no table of them may be about all."""
+        with self._lock:
+            rows = self._connection.execute("SELECT name, source FROM _aouo_sources").fetchall()
+        if not rows:
+            return ""
+        words = set(re.findall(r"\w+", text.casefold()))
+        known = {name.casefold() for name in self.tables()}
+        named = words & known or known
+        found = (source for name, source in rows if name.casefold() in named)
+        return ", ".join(dict.fromkeys(found))
+
     def _once(
-        self, carry_out: Callable[[], Answer], call_id: str, now: str, *, undo: str | None = None
+        self,
+        carry_out: Callable[[], Answer],
+        call_id: str,
+        now: str,
+        *,
+        undo: str | None = None,
+        source: str = "",
     ) -> Answer:
         self._connection.execute("BEGIN IMMEDIATE")
         try:
@@ -332,6 +361,12 @@ class PackStore:
             answer = carry_out()
             written = json.dumps(answer, ensure_ascii=False)
             record = "INSERT INTO _aouo_calls (call_id, result, at, undo) VALUES (?, ?, ?, ?)"
+            if source:
+                self._connection.executemany(
+                    "INSERT INTO _aouo_sources VALUES (?, ?) ON CONFLICT (name) "
+                    "DO UPDATE SET source = excluded.source",
+                    [(table, source) for table in self._changes.tables()],
+                )
             changed = self._changes.taken()
             values = (call_id, written, now, changed if undo is None else undo)
             number = self._connection.execute(record, values).lastrowid or 0

@@ -53,6 +53,10 @@ class Changes:
         literal = name.replace("'", "''")
         return f"INSERT INTO {_CHANGES} VALUES ('{literal}', {key}, {image}, {int(side == 'N')});"
 
+    def tables(self) -> set[str]:
+        """Return the tables that were written to since the last time."""
+        return {table for table, _ in self._net()}
+
     def taken(self) -> str:
         """Return what was changed since the last time as JSON for `put_back`; "" = nothing, or too
         much to be kept."""

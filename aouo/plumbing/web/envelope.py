@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 import secrets
+from collections.abc import Sequence
 
 # Possessive, so that "<" with a page of spaces takes no quadratic time.
 _LOOKALIKE = re.compile(r"<(?=\s*+(?:/\s*+)?untrusted)", re.IGNORECASE)
 _OPENED = re.compile(r'<untrusted source="([^"\n]*)" id="[0-9a-f]{12}">')
-_CLOSED = re.compile(r"\n</untrusted [0-9a-f]{12}>")
+_CLOSED = re.compile(r"\n?</untrusted [0-9a-f]{12}>")
 _MARK = "<untrusted "
 _MARKED = re.compile(
-    r'<untrusted source="[^"\n]*" id="([0-9a-f]{12})">\n.*?(?:\n</untrusted \1>|\Z)', re.DOTALL
+    r'<untrusted source="[^"\n]*" id="([0-9a-f]{12})">.*?(?:</untrusted \1>|\Z)', re.DOTALL
 )
 _ABOUT = re.compile(r"\[(?!the person edited their message: ).*\]$|\[(?:tap|callback)\] ")
 _NOT_IN_A_NAME = re.compile(r"[^\w.:/@+~ -]")
@@ -26,6 +27,38 @@ def untrusted(text: str, source: str) -> str:
     name = _NOT_IN_A_NAME.sub("", source)[:120]
     inside = _LOOKALIKE.sub("&lt;", text)
     return f'<untrusted source="{name}" id="{nonce}">\n{inside}\n</untrusted {nonce}>'
+
+
+def of_others(text: str, sources: Sequence[str]) -> str:
+    """Return a text that is kept by who has read the words of `sources`: each line between marks of
+    its own, so that lines can be moved and removed; () = as it is."""
+    if not sources:
+        return text
+    lines = unmarked(text).split("\n")
+    return "\n".join(_line(line, ", ".join(sources)) if line.strip() else line for line in lines)
+
+
+def _line(text: str, source: str) -> str:
+    return untrusted(text, source).replace("\n", "")
+
+
+def parted(text: str) -> tuple[str, str]:
+    """Return the lines of a kept text that are its owner's, and those that hold marks."""
+    if _MARK not in text:
+        return text, ""
+    lines = text.split("\n")
+    theirs = [line for line in lines if _MARK in line]
+    return "\n".join(line for line in lines if _MARK not in line), "\n".join(theirs)
+
+
+def told_from(text: str) -> str:
+    """Return a kept text for people to read: behind each line of others whose it is."""
+    if _MARK not in text:
+        return text
+    return "\n".join(
+        f"{unmarked(line)} ({source})" if (source := source_in(line)) else line
+        for line in text.split("\n")
+    )
 
 
 def said_by(source: str, text: str) -> str:

@@ -99,10 +99,14 @@ async def test_a_member_uses_a_tool_server_of_the_owners_only_by_their_yes(
     for answer in ("refused", "allowed", "not asked again"):
         world.model.call("mcp__fake__echo", {"text": answer})
         world.model.say(f"{answer}!")
+    shown_id = 0
     async with world.running() as bot:
         for answer in ("deny", "rule"):
             asked = await bot.people.say(BEN, BEN, "say it back")
-            card = await bot.people.next_message(ADA, contains="somebody else wants it")
+            card = await bot.people.next_message(
+                ADA, contains="somebody else wants it", after=shown_id
+            )
+            shown_id = card.id
             data = next(b.data for b in card.buttons if b.data.endswith(f":{answer}"))
             await bot.people.tap(ADA, ADA, card.id, data)
             await bot.people.next_message(BEN, contains="!", after=asked.id)
