@@ -22,8 +22,11 @@ version: 1.0.0
 display_name: Butler
 description: Runs errands
 permissions:
-  tools: ["mcp:{SERVER}", core]
+  tools: ["mcp:{SERVER}", core, files, web, schedule, documents]
+schema: {{file: schema.sql, owned_tables: [notes], scope: person}}
 """
+_SCHEMA = "CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT NOT NULL);"
+OURS = ("memory", "persist", "write_file", "read_file", "cron", "fetch", "msg", "read_document")
 _END = "That is all"
 
 
@@ -49,16 +52,39 @@ class Butler:
         self, prompt: str, calls: Sequence[Call], says: Mapping[str, str] | None = None
     ) -> Ran:
         """Run an errand; to a card about a tool the owner says what `says` tells, else no."""
+        await self.bot.ask("/new")
+        return await self.go_on(prompt, calls, says)
+
+    async def go_on(
+        self,
+        prompt: str | Mapping[str, Any],
+        calls: Sequence[Call],
+        says: Mapping[str, str] | None = None,
+    ) -> Ran:
+        """Run an errand in the session at hand; a prompt that is no text is a message's fields."""
         self.ran += 1
         before = len(self._made())
-        await self.bot.ask("/new")
         for name, arguments in calls:
-            self.world.model.call(f"mcp__{SERVER}__{name}", dict(arguments))
+            whole = name if name in OURS else f"mcp__{SERVER}__{name}"
+            self.world.model.call(whole, dict(arguments))
         end = f"{_END}, {self.ran}."
         self.world.model.say(end)
-        said = await self.bot.people.say(ADA, ADA, prompt)
+        people = self.bot.people
+        if isinstance(prompt, str):
+            said = await people.say(ADA, ADA, prompt)
+        else:
+            said = await people.send_other(ADA, ADA, dict(prompt))
         asked = await self._answered(said.id, end, says or {})
         return Ran(self._made()[before:], asked)
+
+    async def carried_out(self, call: Call) -> int:
+        """Return how often this call was carried out, whoever began it."""
+        rows = await self.bot.rows(
+            "SELECT c.name, c.arguments FROM tool_calls AS c JOIN audit AS a ON a.call_id = c.id "
+            "WHERE a.stage = 'EXECUTED'"
+        )
+        done = [(_plain(row["name"]), json.loads(row["arguments"])) for row in rows]
+        return done.count(call)
 
     async def _answered(self, after: int, end: str, says: Mapping[str, str]) -> list[list[Call]]:
         """Answer cards until the errand is over."""
@@ -93,6 +119,12 @@ class Butler:
         await eventually(look)
         return asked
 
+    @asynccontextmanager
+    async def again(self) -> AsyncGenerator[Butler]:
+        """The same bot in another life."""
+        async with self.world.running() as bot:
+            yield Butler(self.world, bot, self.journal, self.ran)
+
     def _made(self) -> list[Call]:
         if not self.journal.exists():
             return []
@@ -112,6 +144,7 @@ async def butler(world: World, folder: Path, told: Mapping[str, Any]) -> AsyncGe
     pack = world.home.packs / "butler"
     pack.mkdir()
     (pack / "pack.yml").write_text(_PACK)
+    (pack / "schema.sql").write_text(_SCHEMA)
     server = {
         "command": sys.executable,
         "args": ["-m", "tests.fakes.told_mcp_server", str(file), str(journal)],
