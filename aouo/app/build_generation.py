@@ -176,14 +176,10 @@ def _servers(settings: Settings, shared: Shared, held: Holder) -> Sequence[Serve
 
 
 async def _pinned(
-    shared: Shared,
-    name: str,
-    settings: str,
-    said: Mapping[str, str],
-    trust: bool,
+    shared: Shared, name: str, settings: str, said: Mapping[str, str]
 ) -> frozenset[str]:
     return await shared.database.transact(
-        lambda tx: gates.untrusted_tools(tx, name, settings, said, trust=trust)
+        lambda tx: gates.untrusted_tools(tx, name, settings, said)
     )
 
 

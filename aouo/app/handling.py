@@ -33,6 +33,7 @@ from aouo.flow.commands.registry import AddedCommand, Commands, PostActions
 from aouo.flow.commands.scheduling import Scheduling
 from aouo.flow.commands.settings import PackSettings, choosing_language
 from aouo.flow.commands.status import Jobs, spending, status, why
+from aouo.flow.commands.trust import Trust
 from aouo.flow.generations import Generations
 from aouo.flow.handlers.choosing import ChoosingModel
 from aouo.flow.handlers.editing import Editing, leave_chat, move_chat, note_reaction
@@ -357,6 +358,10 @@ def commanding(
         return {**files.seen, **brought}
 
     brought = commands_of_packages()
+    trust = Trust(
+        is_owner,
+        lambda: {one.name: one.changed for one in generations.now.servers if one.changed},
+    )
     scripts = Scripts(shared.home.commands, lambda: generations.now.sandbox, is_owner)
     files = CommandFiles(scripts, brought, menu_changed)
     handlers = {
@@ -374,10 +379,12 @@ def commanding(
         ).obey,
         "language": choosing_language(shared.languages),
         "status": status(is_owner, bot),
+        "grants": trust.obey,
     }
     lookups = {
         "sessions": list_sessions,
         "usage": spending(lambda: generations.now.quota.day(), is_owner),
+        "grants": trust.show,
         "why": why(is_owner, lambda: shared.page.now(), lambda: generations.redactor),
     }
     post_actions = PostActions(post_actions_of_packages({ROTATE: rotate}))

@@ -185,6 +185,7 @@ COMMANDS = _by_name(
         CommandEntry("model", "looking", Takes.WORDS),
         CommandEntry("people", "looking", Takes.WORDS),
         CommandEntry("forget", takes=Takes.WORDS),
+        CommandEntry("grants", takes=Takes.WORDS),
         CommandEntry("status", "looking"),
     )
 )

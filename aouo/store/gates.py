@@ -207,6 +207,10 @@ def gate_of(row: sqlite3.Row) -> Gate:
     return made(Gate, row, address=address, options=tuple(json.loads(row["options"])))
 
 
+_ID_CHARS = 24
+"""Of a grant's id: it fits into the data of a button."""
+
+
 @dataclass(frozen=True, slots=True)
 class Grant:
     """What one tool of one pack may do in one person's turns, since when: touch a folder and what
@@ -228,7 +232,7 @@ class Grant:
     def id(self) -> str:
         """A name that fits into an address."""
         named = (self.pack, self.tool, self.kind, self.target, self.person)
-        return hashlib.sha256("\0".join(named).encode()).hexdigest()
+        return hashlib.sha256("\0".join(named).encode()).hexdigest()[:_ID_CHARS]
 
 
 def add_grant(
@@ -301,17 +305,15 @@ def _grants(rows: Sequence[sqlite3.Row]) -> list[Grant]:
     return [Grant(**dict(row)) for row in rows]
 
 
-def untrusted_tools(
-    tx: Tx, server: str, settings: str, said: Mapping[str, str], *, trust: bool
-) -> frozenset[str]:
+def untrusted_tools(tx: Tx, server: str, settings: str, said: Mapping[str, str]) -> frozenset[str]:
     """Return the tools that say something else than what is trusted.
 
     `settings` and the values of `said`, by tool, are digests. What a server says when it is first
-    seen with its settings is trusted, and what it says now if `trust` is true.
+    seen with its settings is trusted.
     """
     rows = tx.all("SELECT tool, digest, settings FROM server_tools WHERE server = ?", server)
     known = {row["tool"]: row["digest"] for row in rows if row["settings"] == settings}
-    if known and not trust:
+    if known:
         return frozenset(tool for tool, digest in said.items() if known.get(tool) != digest)
     tx.run("DELETE FROM server_tools WHERE server = ?", server)
     for tool, digest in said.items():
@@ -320,3 +322,8 @@ def untrusted_tools(
             {"server": server, "settings": settings, "tool": tool, "digest": digest},
         )
     return frozenset()
+
+
+def trust_tools(tx: Tx, server: str) -> None:
+    """Trust what a server says of its tools when it is asked next."""
+    tx.run("DELETE FROM server_tools WHERE server = ?", server)

@@ -142,6 +142,15 @@ def named(tx: Tx, session_id: str) -> Resolved:
     return Resolved(session_id, row["session_key"], sources=tuple(row["sources"].splitlines()))
 
 
+def sources_of(session_id: str) -> Query[tuple[str, ...]]:
+    """Whose words a session has read, besides people's own."""
+    return Query(
+        "SELECT sources FROM sessions WHERE id = ?",
+        (session_id,),
+        lambda rows: tuple(rows[0]["sources"].splitlines()) if rows else (),
+    )
+
+
 def label(tx: Tx, session_id: str, sources: Sequence[str]) -> None:
     """Store whose words a session has read, from now until it ends."""
     tx.run("UPDATE sessions SET sources = ? WHERE id = ?", "\n".join(sources), session_id)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Literal, assert_never
 
 from aouo.facts.ports import ButtonSpec, Rendered
 from aouo.facts.taps import encode
 from aouo.packs.compare import Change
-from aouo.words.catalogue import code, message, say, text, whole
+from aouo.store.gates import Grant
+from aouo.words.catalogue import code, message, one_line, say, text, whole
 from aouo.words.markdown.render import render
 from aouo.words.markdown.tables import LIMIT
 
@@ -144,3 +145,53 @@ def installed(pack: str, version: str, *, here: bool, settings: bool) -> Rendere
         set_up = ButtonSpec(text("install.settings"), encode("command", f"settings {pack}"))
         rows.append([set_up])
     return message(said, *rows)
+
+
+_BUTTONS_MAX = 20
+
+
+def granted(
+    grants: Sequence[Grant], sources: Sequence[str], changed: Mapping[str, Collection[str]]
+) -> Rendered:
+    """Return the answer to `/grants`: what was allowed for good, whose words the conversation has
+    read, and the tool servers that say something else of these tools than before."""
+    parts, rows = list[str](), list[list[ButtonSpec]]()
+    if sources:
+        parts.append(text("grants.has-read", sources=", ".join(map(one_line, sources))))
+        rows.append([_command(text("grants.button-read"), "read")])
+    for server, names in changed.items():
+        told = ", ".join(map(one_line, sorted(names)))
+        parts.append(text("grants.changed", server=server, tools=told))
+        rows.append([_command(text("grants.button-trust", server=server), f"trust {server}")])
+    if not grants:
+        parts.append(text("grants.none"))
+    else:
+        lines = [
+            text("grants.line", number=number, line=grant_line(one), used=_used(one))
+            for number, one in enumerate(grants, 1)
+        ]
+        parts.append("\n".join((text("grants.head"), *lines)))
+    rows += [
+        [_command(text("grants.button-back", number=number), f"back {one.id}")]
+        for number, one in enumerate(grants[:_BUTTONS_MAX], 1)
+    ]
+    return message("\n\n".join(parts), *rows)
+
+
+def grant_line(one: Grant) -> str:
+    """Return what a grant allows, in one line."""
+    target = text("grants.any") if one.target == "*" else one_line(one.target)
+    if one.kind == "folder":
+        target = text("grants.folder", folder=target)
+    line = text("grants.what", pack=one.pack, tool=one.tool, target=target)
+    return text("grants.other", line=line, person=one.person) if one.person else line
+
+
+def _used(one: Grant) -> str:
+    if not one.times:
+        return text("grants.unused")
+    return text("grants.used", count=one.times, last=one.last[:10])
+
+
+def _command(label: str, rest: str) -> ButtonSpec:
+    return ButtonSpec(label, encode("command", f"grants {rest}"))

@@ -137,8 +137,10 @@ def _plain(name: str) -> str:
 
 
 @asynccontextmanager
-async def butler(world: World, folder: Path, told: Mapping[str, Any]) -> AsyncGenerator[Butler]:
-    """A bot whose one pack has one server, which serves what is `told`."""
+async def butler(
+    world: World, folder: Path, told: Mapping[str, Any], **settings: Any
+) -> AsyncGenerator[Butler]:
+    """A bot whose one pack has one server with these settings, which serves what is `told`."""
     file, journal = folder / "told.json", folder / "journal.jsonl"
     file.write_text(json.dumps(told))
     pack = world.home.packs / "butler"
@@ -151,7 +153,7 @@ async def butler(world: World, folder: Path, told: Mapping[str, Any]) -> AsyncGe
         "env": {"PYTHONPATH": str(ROOT)},
     }
     world.config = {
-        "mcp": {"servers": {SERVER: server}},
+        "mcp": {"servers": {SERVER: {**server, **settings}}},
         "telegram": {"streaming": "off"},
         "security": {"approvals": {"per_hour": 10_000}},
     }

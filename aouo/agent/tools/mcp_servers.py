@@ -37,15 +37,13 @@ _OURS = ("Connection closed",)
 """The SDK's own text in errors that otherwise hold the server's words."""
 
 
-Pinned: TypeAlias = Callable[[str, str, Mapping[str, str], bool], Awaitable[frozenset[str]]]
-"""Takes a server's name, a digest of its settings, tool → digest of what it says, and whether that
-is trusted; returns the tools that say something else than what was trusted first or last."""
+Pinned: TypeAlias = Callable[[str, str, Mapping[str, str]], Awaitable[frozenset[str]]]
+"""Takes a server's name, a digest of its settings, and tool → digest of what it says of it; returns
+the tools that say something else than when the server was first seen, or trusted last."""
 
 
-async def _nothing_pinned(
-    name: str, settings: str, said: Mapping[str, str], trust: bool
-) -> frozenset[str]:
-    del name, settings, said, trust
+async def _nothing_pinned(name: str, settings: str, said: Mapping[str, str]) -> frozenset[str]:
+    del name, settings, said
     return frozenset()
 
 
@@ -97,6 +95,8 @@ class Server:
             ToolFailed: the server is down; says why.
         """
         await self._link()
+        if self.changed:  # perhaps the owner trusts it by now
+            await self._make()
         return self._tools
 
     def facts(self) -> dict[str, Any]:
@@ -135,15 +135,11 @@ class Server:
         self._failures = 0
         return answer
 
-    async def trust(self) -> None:
-        """Believe what the server says of its tools from now on, as it lists them now."""
-        await self._make(trust=True)
-
-    async def _make(self, *, trust: bool) -> None:
+    async def _make(self) -> None:
         """Make the tools that the server lists. Nothing is believed of one that says something else
         than when its server was first seen."""
         said = {item.name: item.digest for item in self._offered}
-        self.changed = await self.pinned(self.name, self._settled(), said, trust)
+        self.changed = await self.pinned(self.name, self._settled(), said)
         believes = self.settings.hints == "use"
         offered = [
             item if believes and item.name not in self.changed else item.unhinted
@@ -203,7 +199,7 @@ class Server:
                 connected(self.settings, stderr, self.session) as link,
             ):
                 self._offered = await link.tools()
-                await self._make(trust=False)
+                await self._make()
                 limit.reschedule(None)
                 self._why = ""
                 attempt.set_result(link)
