@@ -246,6 +246,7 @@ def flow_of(
                 owner=lambda: generations.now.owner,
             ).run,
             "undo": lambda job, said: acting.undo(job, said.rest.strip(), answering.answer),
+            "grants do": lambda job, said: acting.redo(job, said.rest.split()[-1]),
             "tour": lambda job, said: acting.tour(job, said.rest),
             "setup_topics": lambda job, said: setting_up.run(job),
         },

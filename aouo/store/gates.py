@@ -324,6 +324,13 @@ def untrusted_tools(tx: Tx, server: str, settings: str, said: Mapping[str, str])
     return frozenset()
 
 
+def take(tx: Tx, call_id: str, job_id: int) -> bool:
+    """Let one job make a call that was refused; False = another one has."""
+    by = f"job {job_id}"
+    ask_about(tx, by, call_id, "", "", "")
+    return tx.text("SELECT gate_id FROM asked_calls WHERE call_id = ?", call_id) == by
+
+
 def trust_tools(tx: Tx, server: str) -> None:
     """Trust what a server says of its tools when it is asked next."""
     tx.run("DELETE FROM server_tools WHERE server = ?", server)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
-from typing import Literal, LiteralString
+from dataclasses import asdict, dataclass
+from typing import Final, Literal, LiteralString
 
 from aouo.facts import transcript
 from aouo.facts.address import ConversationAddress, Lane
@@ -323,6 +323,46 @@ def effects_of(
         call_id,
     )
     return [(row["pack"], row["id"]) for row in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedCall:
+    """A call that was not made, because nobody was there to say yes."""
+
+    id: str
+    pack: str
+    name: str
+    arguments: str
+    digest: str
+
+
+_REFUSED: Final = (
+    "SELECT c.id, t.pack, c.name, c.arguments, a.digest FROM audit AS a "
+    "JOIN tool_calls AS c ON c.id = a.call_id JOIN turns AS t ON t.id = c.turn_id "
+    "WHERE a.stage = 'BLOCKED' AND a.judge = 'nobody' AND a.digest <> '' AND "
+)
+
+
+def refused_calls(tx: Tx, turn_id: str) -> list[RefusedCall]:
+    """Return the calls of a turn that nobody was there to say yes to."""
+    rows = tx.all(_REFUSED + "a.turn_id = ? ORDER BY a.id", turn_id)
+    return [made(RefusedCall, row) for row in rows]
+
+
+def refused_call(
+    tx: Tx, call_id: str, address: ConversationAddress, person: str, since: str
+) -> RefusedCall | None:
+    """Return such a call of a turn for this person here, not older than `since`."""
+    row = tx.one(
+        _REFUSED + "a.call_id = ? AND a.at >= ? AND EXISTS (SELECT 1 FROM jobs AS j "
+        "WHERE j.id = t.job_id AND j.person = ? AND j.platform = ? AND j.chat_id = ?)",
+        call_id,
+        since,
+        person,
+        address.platform,
+        address.chat_id,
+    )
+    return made(RefusedCall, row) if row else None
 
 
 def intents(tx: Tx, turn_id: str) -> dict[str, bool]:

@@ -239,6 +239,24 @@ def run_badge(name: str, pack_name: str, *, by_command: bool = False) -> str:
     return f"\n\n— {' · '.join(filter(None, (pack_name, name if by_command else f'⏰ {name}')))}"
 
 
+def run_refused(calls: Sequence[tuple[str, str, str]]) -> Rendered:
+    """Return what a run was refused, because nobody was there to say yes: of each call its id, its
+    tool and its arguments; a button makes exactly that call."""
+    lines = [
+        text("runs.refused-line", number=number, tool=tool, arguments=one_line(given))
+        for number, (_, tool, given) in enumerate(calls, 1)
+    ]
+    rows = [
+        [
+            ButtonSpec(
+                text("runs.button-redo", number=number), encode("command", f"grants do {call_id}")
+            )
+        ]
+        for number, (call_id, _, _) in enumerate(calls, 1)
+    ]
+    return say("runs.refused", *rows, calls="\n".join(lines))
+
+
 def run_failed(why: str) -> str:
     """Return what is said of a run without a result."""
     advice = models.try_again()

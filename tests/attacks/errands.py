@@ -23,6 +23,7 @@ display_name: Butler
 description: Runs errands
 permissions:
   tools: ["mcp:{SERVER}", core, files, web, schedule, documents]
+  cron: true
 schema: {{file: schema.sql, owned_tables: [notes], scope: person}}
 """
 _SCHEMA = "CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT NOT NULL);"

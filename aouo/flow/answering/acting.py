@@ -7,8 +7,8 @@ import json
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
-from typing import TypeAlias
+from datetime import datetime, timedelta
+from typing import Any, TypeAlias
 
 from aouo.agent.context import Ack, Ending, Nack, TurnContext
 from aouo.agent.loop import act as acted
@@ -18,7 +18,7 @@ from aouo.agent.tools.cron import id_of
 from aouo.facts.errors import PlatformRefused, RouteRequiredError, ToolFailed
 from aouo.facts.events import Button, Inbound, Text, Triggered
 from aouo.facts.people import PEOPLE
-from aouo.facts.ports import NO_MODEL, ButtonSpec, stamp
+from aouo.facts.ports import NO_MODEL, ButtonSpec, iso, stamp
 from aouo.facts.schedule import ZoneOf
 from aouo.facts.taps import encode
 from aouo.facts.transcript import AssistantSaid, ToolReturned
@@ -31,6 +31,7 @@ from aouo.flow.commands.builtin import welcomed
 from aouo.flow.generations import Generations
 from aouo.flow.handlers.menus import Menus
 from aouo.flow.replies import Replies
+from aouo.guard.prepared import digest
 from aouo.outbound.pages import Filled
 from aouo.packs.actions import slots
 from aouo.packs.actions.declared import Action
@@ -40,7 +41,7 @@ from aouo.plumbing.web.envelope import unmarked
 from aouo.queue.decide import RunTurn
 from aouo.queue.running import Running, StopReason
 from aouo.schedules.ticking import SILENT
-from aouo.store import schedules, turns
+from aouo.store import gates, schedules, turns
 from aouo.store.database import Tx
 from aouo.words import schedules as words
 from aouo.words.catalogue import language, message, say, text
@@ -49,6 +50,7 @@ from aouo.words.conversations import welcome
 _Rows: TypeAlias = Sequence[Sequence[ButtonSpec]]
 _Ask: TypeAlias = Callable[[Job, RunTurn], Awaitable[None]]
 _ASK = "ask"
+_REDONE_WITHIN = timedelta(days=1)
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -115,6 +117,25 @@ class Acting:
                 await self.run(job, RunTurn(pack, said, act=Act(tools.UNDO, {"call": call})))
                 return
         await self.replies.answer(job, say("actions.no-undo"))
+
+    async def redo(self, job: Job, call_id: str) -> None:
+        """Make the very call that was refused a turn that nobody watched: its person wants it now,
+        within a day, and once."""
+        database, inbound = self.replies.database, job.inbound
+        since = iso(self.doing.clock.now() - _REDONE_WITHIN)
+
+        def take(tx: Tx) -> turns.RefusedCall | None:
+            where = inbound.address, inbound.person.id
+            found = turns.refused_call(tx, call_id, *where, since)
+            return found if found and gates.take(tx, call_id, job.id) else None
+
+        found = await database.transact(take, durable=True)
+        wanted: dict[str, Any] = json.loads(found.arguments or "{}") if found else {}
+        if not found or digest(found.name, wanted) != found.digest:
+            await self.replies.answer(job, say("taps.expired"))
+            return
+        act = Act(found.name, wanted)
+        await self.run(job, RunTurn(found.pack, f"[tap] {found.name}", act=act))
 
     async def tour(self, job: Job, rest: str) -> None:
         """Show a pack by its tour: `PACK`, and of a tap `PACK STEP CALLS`; alone, who has one."""

@@ -41,6 +41,7 @@ from aouo.words import sentences
 from aouo.words.catalogue import text
 from aouo.words.schedules import reminder
 
+_REFUSED_MAX = 5
 _LATE_S = 60.0
 """How long after its time the words of a schedule wait for a model's answer."""
 
@@ -175,6 +176,7 @@ class Bringing:
         self, tx: Tx, inbound: events.Inbound, report: events.Report, generation: Generation
     ) -> list[Rendered]:
         previews = not self._source(tx, report)
+        redact = generation.redactor.text
         if report.due_at:
             said = reminder(report.text, report.trigger, report.due_at)
             return [without_secrets(said, generation.redactor, previews=previews)]
@@ -186,11 +188,16 @@ class Bringing:
         words = sentences.run_failed(report.text) if report.failed else report.text
         max_parts = generation.telegram.max_parts if inbound.address.platform == "tg" else 0
         parts = rendered.take_parts(tx, report.turn_id)
+        refused = turns.refused_calls(tx, report.turn_id)[:_REFUSED_MAX]
+        last: list[Rendered] = []
+        if refused:
+            shown = [(one.id, one.name, redact(one.arguments)) for one in refused]
+            last.append(sentences.run_refused(shown))
         if not words or _is_said(words, parts):
-            return with_tail(parts, tail)
+            return [*with_tail(parts, tail), *last]
         answer = messages_of_answer(words, tail=tail, max_parts=max_parts)
         clean = partial(without_secrets, redactor=generation.redactor, previews=previews)
-        return [*parts, *map(clean, answer)]
+        return [*parts, *map(clean, answer), *last]
 
     def _remember(self, tx: Tx, inbound: events.Inbound, report: events.Report, now: str) -> None:
         here = (inbound.address, inbound.chat_kind)

@@ -87,14 +87,18 @@ def _command_in(content: Content) -> str:
             return ""
 
 
+def _first_two(said: ObeyCommand) -> str:
+    return " ".join((said.name, *said.rest.split()[:1]))
+
+
 _Obeys: TypeAlias = Callable[[Job, ObeyCommand], Awaitable[None]]
 """Carries out a command with calls of its own, and settles its job itself."""
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Obeying:
-    """Obeys commands by their handlers in `commands`, or by `calling`; `limit_s` is how long the
-    owner's own may take.
+    """Obeys commands by their handlers in `commands`, or by `calling`, where a name may have the
+    first word after it; `limit_s` is how long the owner's own may take.
 
     Raises:
         ValueError: a command has no handler, or a handler no command; raised at start.
@@ -110,7 +114,8 @@ class Obeying:
     limit_s: Callable[[], float]
 
     def __post_init__(self) -> None:
-        check_handled({*self.commands.handlers, *self.commands.lookups, *self.calling})
+        calling = {name.partition(" ")[0] for name in self.calling}
+        check_handled({*self.commands.handlers, *self.commands.lookups, *calling})
 
     async def obey(self, job: Job, said: ObeyCommand) -> None:
         """Carry out a command in the transaction that settles it, or run before that what looks
@@ -118,7 +123,7 @@ class Obeying:
         if job.carried:
             left = Result(hints=job.carried.hints, post_action=job.carried.post_action)
             await self._carry_out(job, said, left)
-        elif obeys := self.calling.get(said.name):
+        elif obeys := self.calling.get(_first_two(said)) or self.calling.get(said.name):
             await obeys(job, said)
         elif handler := self._handler(said):
             library = self.replies.shown_to(job.inbound.person.id)
