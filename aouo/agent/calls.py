@@ -22,6 +22,7 @@ from aouo.facts.transcript import AssistantSaid, Message, ToolCall, ToolReturned
 from aouo.facts.work import Job
 from aouo.guard.chain import Judged
 from aouo.guard.prepared import Outcome, PreparedCall
+from aouo.guard.targets import addresses
 from aouo.plumbing.web.envelope import sources_in, unmarked
 from aouo.store import audit, jobs, sessions, turns, usage
 from aouo.store.database import Database, Tx
@@ -63,11 +64,17 @@ class Journal:
         await self._write(ctx, write)
 
     async def result(
-        self, ctx: TurnContext, result: ToolReturned, *, state: str, effect: bool
+        self,
+        ctx: TurnContext,
+        result: ToolReturned,
+        *,
+        state: str,
+        effect: bool,
+        given: str = "",
     ) -> None:
-        """Write a call's result; wait for the disk if the call changed something. Whose words it
-        holds, the session remembers with it."""
-        new = not result.failed and ctx.reads(sources_in(result.text))
+        """Write the result of a call with the arguments `given`; wait for the disk if the call
+        changed something. Whose words it holds, the session remembers with it."""
+        new = _brings_words(result, given) and ctx.reads(sources_in(result.text))
 
         def write(tx: Tx, now: str) -> None:
             turns.record_result(tx, ctx.facts, result, state, effect, now)
@@ -103,6 +110,19 @@ class Journal:
             work(tx, now)
 
         await self.database.transact(write, durable=durable, brief=True)
+
+
+_FAILURE_CHARS = 200
+
+
+def _brings_words(result: ToolReturned, given: str) -> bool:
+    """Whether a result may hold more than its tool's own words: one that failed does if it is long,
+    or names an address that its call did not."""
+    if not result.failed:
+        return True
+    words = unmarked(result.text)
+    named = (one for one in addresses(words) if one not in given)
+    return len(words) > _FAILURE_CHARS or any(named)
 
 
 def record_all(tx: Tx, spent: Sequence[Spent], now: str) -> None:
@@ -260,7 +280,9 @@ class Calls:
         told = _TOLD if self._times[call.id] == _TOLD_AT else ""
         result = ToolReturned(call.id, call.name, outcome.text + told, outcome.failed)
         state = "unknown" if outcome.unknown else "failed" if outcome.failed else "done"
-        await self.journal.result(turn, result, state=state, effect=outcome.effect)
+        await self.journal.result(
+            turn, result, state=state, effect=outcome.effect, given=call.arguments
+        )
 
 
 def spent_by(turn: TurnContext, scope: str) -> Spent:

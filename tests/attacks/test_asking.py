@@ -169,3 +169,14 @@ async def test_a_tool_that_says_something_else_than_at_first_may_do_anything_unt
     assert "The tool server “errands” says something else of its tools" in shown.text
     assert "read_mail" in shown.text
     assert (after.made, after.asked) == ([READS, READS], [])
+
+
+@pytest.mark.parametrize(("page", "asks"), [("a", False), ("b", True)])
+async def test_a_look_that_failed_brings_no_strangers_words_unless_it_names_an_address(
+    world: World, tmp_path: Path, page: str, asks: bool
+) -> None:
+    look: Call = ("get_page", {"url": f"https://home.example/{page}"})
+    async with butler(world, tmp_path, TOLD) as bot:
+        ran = await bot.run(PROMPT, [look, MAIL], {"send_mail": "allow"})
+
+    assert ran.asked == ([[MAIL]] if asks else [])
