@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence, Set
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,7 +27,6 @@ permissions:
 schema: {{file: schema.sql, owned_tables: [notes], scope: person}}
 """
 _SCHEMA = "CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT NOT NULL);"
-OURS = ("memory", "persist", "write_file", "read_file", "cron", "fetch", "msg", "read_document")
 _END = "That is all"
 
 
@@ -47,6 +46,8 @@ class Butler:
     world: World
     bot: Running
     journal: Path
+    served: Set[str]
+    """The names of the server's tools; any other is one of ours."""
     ran: int = field(default=0)
 
     async def run(
@@ -66,7 +67,7 @@ class Butler:
         self.ran += 1
         before = len(self._made())
         for name, arguments in calls:
-            whole = name if name in OURS else f"mcp__{SERVER}__{name}"
+            whole = f"mcp__{SERVER}__{name}" if name in self.served else name
             self.world.model.call(whole, dict(arguments))
         end = f"{_END}, {self.ran}."
         self.world.model.say(end)
@@ -124,7 +125,7 @@ class Butler:
     async def again(self) -> AsyncGenerator[Butler]:
         """The same bot in another life."""
         async with self.world.running() as bot:
-            yield Butler(self.world, bot, self.journal, self.ran)
+            yield Butler(self.world, bot, self.journal, self.served, self.ran)
 
     def _made(self) -> list[Call]:
         if not self.journal.exists():
@@ -159,4 +160,4 @@ async def butler(
         "security": {"approvals": {"per_hour": 10_000}},
     }
     async with world.running() as bot:
-        yield Butler(world, bot, journal)
+        yield Butler(world, bot, journal, {one["name"] for one in told["tools"]})

@@ -124,7 +124,7 @@ async def make(pack: Pack, shown: Shown, folder: Path, clock: Clock) -> str:
             "clarify": clarify(),
         }
         context = SimpleNamespace(
-            facts=facts_of(pack.name, tenant="tg_1"), adapter=_Chat(), ask=_first
+            sources=tuple, facts=facts_of(pack.name, tenant="tg_1"), adapter=_Chat(), ask=_first
         )
         tool = tools[shown.tool]
         wish = tool.parse(json.loads(json.dumps(shown.arguments)))

@@ -17,7 +17,9 @@ async def call(tool: Tool, pack: str = "", **arguments: Any) -> str:
     """
     context = cast(
         "ToolContext",
-        SimpleNamespace(facts=facts_of(pack, tenant="tg_1"), paid_for=_paid_for, picture=None),
+        SimpleNamespace(
+            facts=facts_of(pack, tenant="tg_1"), paid_for=_paid_for, picture=None, sources=tuple
+        ),
     )
     return await tool.handler(tool.parse(arguments), context, "call")
 
