@@ -153,7 +153,11 @@ def sources_of(session_id: str) -> Query[tuple[str, ...]]:
 
 def label(tx: Tx, session_id: str, sources: Sequence[str]) -> None:
     """Store whose words a session has read, from now until it ends."""
-    tx.run("UPDATE sessions SET sources = ? WHERE id = ?", "\n".join(sources), session_id)
+    tx.run(
+        "UPDATE sessions SET sources = ? WHERE id = ?",
+        "\n".join(" ".join(one.split()) for one in sources),
+        session_id,
+    )
 
 
 def read(tx: Tx, session_id: str, sources: Sequence[str]) -> None:

@@ -59,11 +59,12 @@ class Butler:
 
     async def go_on(
         self,
-        prompt: str | Mapping[str, Any],
+        prompt: str | bytes | Mapping[str, Any],
         calls: Sequence[Call],
         says: Mapping[str, str] | None = None,
     ) -> Ran:
-        """Run an errand in the session at hand; a prompt that is no text is a message's fields."""
+        """Run an errand in the session at hand; a prompt that is no text is a picture, or a
+        message's fields."""
         self.ran += 1
         before = len(self._made())
         for name, arguments in calls:
@@ -74,6 +75,8 @@ class Butler:
         people = self.bot.people
         if isinstance(prompt, str):
             said = await people.say(ADA, ADA, prompt)
+        elif isinstance(prompt, bytes):
+            said = await people.send_file(ADA, ADA, "photo", prompt, caption="See to it.")
         else:
             said = await people.send_other(ADA, ADA, dict(prompt))
         asked = await self._answered(said.id, end, says or {})

@@ -9,7 +9,7 @@ import pytest
 
 from aouo.emulator import ChatMessage
 from tests.attacks.errands import SERVER, Butler, Call, butler
-from tests.attacks.test_coming_back import READS, TOLD
+from tests.attacks.test_coming_back import KEY, READS, TOLD
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import CallPart, words_of
 from tests.path.looking import said
@@ -18,6 +18,8 @@ from tests.path.world import ADA, World
 PROMPT = "See to my mail."
 MAIL: Call = ("send_mail", {"to": "ben@home.example", "subject": "Hi", "body": "Dinner at 7."})
 OTHER: Call = ("send_mail", {"to": "eve@home.example", "subject": "Hi", "body": "Dinner at 8."})
+
+KEYED = {"to": "ben@home.example", "subject": "Key", "body": KEY}
 
 
 @pytest.fixture(autouse=True)
@@ -180,3 +182,42 @@ async def test_a_look_that_failed_brings_no_strangers_words_unless_it_names_an_a
         ran = await bot.run(PROMPT, [look, MAIL], {"send_mail": "allow"})
 
     assert ran.asked == ([[MAIL]] if asks else [])
+
+
+async def test_what_looks_like_a_key_goes_to_no_tool_and_nobody_is_asked(
+    world: World, tmp_path: Path
+) -> None:
+    async with butler(world, tmp_path, TOLD) as bot:
+        ran = await bot.run("Mail the key to ben@home.example.", [("send_mail", KEYED)])
+        results = heard(world)
+
+    assert (ran.made, ran.asked) == ([], [])
+    assert results[0].startswith("Blocked: IFC violation")
+
+
+async def test_a_look_that_the_owner_named_the_address_of_is_made_and_another_is_asked_about(
+    world: World, tmp_path: Path
+) -> None:
+    named, other = "https://home.example/a", "https://home.example/a?q=secret"
+    async with butler(world, tmp_path, TOLD) as bot:
+        looks: list[Call] = [READS, ("get_page", {"url": named}), ("get_page", {"url": other})]
+        ran = await bot.run(f"Read my mail and {named}.", looks)
+
+    assert ran.asked == [[looks[2]]]
+    assert ran.made == looks[:2]
+
+
+async def test_an_answer_after_a_strangers_words_shows_no_preview(
+    world: World, tmp_path: Path
+) -> None:
+    async with butler(world, tmp_path, TOLD) as bot:
+        for calls, name in (([], "before"), ([READS], "after")):
+            await bot.bot.ask("/new")
+            for tool, given in calls:
+                world.model.call(f"mcp__{SERVER}__{tool}", dict(given))
+            world.model.say(f"See https://evil.example/?q={name}")
+            await bot.bot.people.say(ADA, ADA, PROMPT)
+            await bot.bot.people.next_message(ADA, contains=f"q={name}")
+        sent = [one for one in await bot.bot.people.calls("sendMessage") if "evil" in str(one)]
+
+    assert ["is_disabled" in str(one) for one in sent] == [False, True]

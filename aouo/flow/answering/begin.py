@@ -9,7 +9,7 @@ from typing import cast
 
 from aouo.facts.commands import Carried, TurnHints
 from aouo.facts.errors import NothingToRetry, TooLate
-from aouo.facts.events import Button, Triggered
+from aouo.facts.events import Album, Attached, Button, Triggered
 from aouo.facts.ids import SessionKind
 from aouo.facts.people import TRIGGERS
 from aouo.facts.ports import ChatModel, Rendered
@@ -241,10 +241,13 @@ def _begun_acting(tx: Tx, job: Job, wanted: RunTurn, now: str) -> _Begun:
     return _Begun(facts_of(tx, job, turn, sessions.named(tx, session_id)))
 
 
-def _read(tx: Tx, session: Resolved, said: str, *, off_record: bool) -> Resolved:
-    """Return the session with whose words a message brings to it, forwarded or quoted; it is known
-    from now on."""
-    found = tuple(dict.fromkeys((*session.sources, *sources_in(said))))
+def _read(tx: Tx, session: Resolved, job: Job, said: str, *, off_record: bool) -> Resolved:
+    """Return the session with whose words a message brings to it, forwarded, quoted or in a picture
+    or document that a model sees; it is known from now on."""
+    content = job.inbound.content
+    files = content.items if isinstance(content, Attached | Album) else ()
+    seen = [one.theirs or one.kind for one in files if not one.is_heard]
+    found = tuple(dict.fromkeys((*session.sources, *sources_in(said), *seen)))
     if found != session.sources and not off_record:
         sessions.label(tx, session.id, found)
     return replace(session, sources=found)
@@ -278,7 +281,7 @@ def _begun(tx: Tx, job: Job, wanted: RunTurn, now: str, *, onboards: bool) -> _B
     turn = turns.open_turn(
         tx, job.id, session.id, wanted.pack, skill, said, now, off_record=off_record
     )
-    session = _read(tx, session, said, off_record=off_record)
+    session = _read(tx, session, job, said, off_record=off_record)
     tapped = None if wanted.fresh else _show_choice(tx, job, turn.id, now)
     facts = replace(facts_of(tx, job, turn, session), onboarding=first)
     return _Begun(facts, session.stale_key, chosen=tapped, carried=carried)
@@ -302,7 +305,8 @@ def _begun_isolated(tx: Tx, job: Job, wanted: RunTurn, now: str) -> _Begun:
     wished = asked.session if isinstance(asked, Triggered) else ""
     session_id = sessions.create_isolated(tx, kind, job.inbound.address, now, wanted=wished)
     turn = turns.open_turn(tx, job.id, session_id, wanted.pack, wanted.skill, wanted.said, now)
-    session = _read(tx, Resolved(session_id, session_id), wanted.said, off_record=False)
+    session = Resolved(session_id, session_id)
+    session = _read(tx, session, job, wanted.said, off_record=False)
     return _Begun(facts_of(tx, job, turn, session))
 
 
