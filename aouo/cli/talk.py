@@ -61,6 +61,16 @@ def people(how: str | None, person: int | None, yes: bool) -> None:
     _say(f"/forget {person} yes")
 
 
+@click.command()
+@click.argument("how", type=click.Choice(["back"]), required=False)
+@click.argument("number", type=int, required=False)
+def grants(how: str | None, number: int | None) -> None:
+    """List what is allowed for good, or take number NUMBER of the list back."""
+    if (how is None) != (number is None):
+        raise click.UsageError("Like this: aouo grants back NUMBER")
+    _say(f"/grants {how} {number}" if how else "/grants")
+
+
 def _say(text: str, pack: str = "") -> None:
     import asyncio
 

@@ -121,7 +121,8 @@ UNCHECKED = "This could not be checked, so it is refused."
 @dataclass(frozen=True, slots=True)
 class Heard:
     """The words of a conversation, normal as `guard.targets` compares them: those that the person
-    whose turn it is wrote themself, and all that the model has read."""
+    whose turn it is wrote themself, and, of what the model has read, those that may name an address
+    that is to be fetched."""
 
     own: str
     read: str

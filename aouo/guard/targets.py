@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 from urllib.parse import urlsplit
@@ -153,7 +153,16 @@ def rule_of(text: str) -> str:
 
 def normal(text: str) -> str:
     """Return a text as it is compared: letters alike, one space between words, addresses bare."""
-    return _SCHEME.sub("", " ".join(unicodedata.normalize("NFKC", text).casefold().split()))
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+    text = " ".join(text.casefold().split())
+    return _SCHEME.sub("", text) if "://" in text or "www." in text else text
+
+
+def those_with(address: str, texts: Iterable[str]) -> str:
+    """Return, normal, those of some texts that may hold this address."""
+    wanted = _plain(address)
+    return normal("\n".join(text for text in texts if wanted in text.casefold()))
 
 
 def _plain(text: str) -> str:

@@ -268,12 +268,17 @@ def is_granted(tx: Tx, pack: str, tool: str, lasting: tuple[str, str], person: s
     return any(row["target"] in ("*", target) for row in rows)
 
 
-_GRANTS: Final = "SELECT pack, tool, kind, target, person, granted_at AS since FROM grants"
+_GRANTS: Final = (
+    "SELECT pack, tool, kind, target, person, granted_at AS since FROM grants "
+    "ORDER BY pack, tool, kind, target, person"
+)
 
 
-def revoke_grant(tx: Tx, grant_id: str) -> Grant | None:
-    """Delete a grant and return it, None = there is none with this id."""
-    found = next((one for one in _grants(tx.all(_GRANTS)) if one.id == grant_id), None)
+def revoke_grant(tx: Tx, named: str) -> Grant | None:
+    """Delete a grant and return it; it is named by its id, or by its number in `every_grant`.
+    None = there is none of the name."""
+    grants = enumerate(_grants(tx.all(_GRANTS)), 1)
+    found = next((one for number, one in grants if named in (one.id, str(number))), None)
     if found:
         tx.run(
             "DELETE FROM grants WHERE pack = ? AND tool = ? AND kind = ? AND target = ? "
@@ -295,7 +300,7 @@ def every_grant(reason: str, limit: int) -> Query[list[Grant]]:
         "LEFT JOIN audit AS a ON a.pack = g.pack AND a.tool = g.tool AND a.digest <> '' "
         "AND a.stage IN ('EXECUTED', 'FAILED', 'BLOCKED') AND a.reason = ? "
         "GROUP BY g.pack, g.tool, g.kind, g.target, g.person "
-        "ORDER BY g.pack, g.tool, g.kind, g.target LIMIT ?",
+        "ORDER BY g.pack, g.tool, g.kind, g.target, g.person LIMIT ?",
         (reason, limit),
         _grants,
     )

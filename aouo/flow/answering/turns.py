@@ -267,9 +267,10 @@ class Turns:
             said = await self.database.read(
                 lambda tx: sessions.words_of(tx, facts.session_id, facts.person.id)
             )
-            read = "\n".join(entry.text for entry in (*ctx.history, *ctx.said))
-            own = "\n".join(map(own_words, said))
-            heard = Heard(targets.normal(own), targets.normal(read))
+            read = [entry.text for entry in (*ctx.history, *ctx.said)]
+            visits = dict.fromkeys(address for action in actions for address in action.visits)
+            seen = "\n".join(targets.those_with(address, read) for address in visits)
+            heard = Heard(targets.normal("\n".join(map(own_words, said))), seen)
         return [
             action.refused(UNASKED, NO_MORE, "flow")
             if ctx.only_looks and action.sink != "look"

@@ -43,7 +43,7 @@ class Trust:
         return Result(permissions.granted(granted, sources, self.changed()))
 
     def obey(self, tx: Tx, call: CommandCall, library: Library) -> Result:
-        """`/grants back ID`, `/grants read` and `/grants trust SERVER`."""
+        """`/grants back NUMBER` (or an id), `/grants read` and `/grants trust SERVER`."""
         del library
         if not self.is_owner(call.inbound):
             return Result(say("commands.owners", name=NAME))
