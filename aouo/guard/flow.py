@@ -25,7 +25,10 @@ VIOLATION = (
 )
 _FREE: frozenset[Sink] = frozenset({"look", "own"})
 _SERVERS = "mcp__"
-_NO_TARGET = "(no target)"
+_WRITES = "write_file"
+_TOO_MANY = Target("(too much to look through)", "")
+_NOTHING = Target("(nothing)", "-")
+"""What a call without arguments leads to: a rule about it is about just that call."""
 
 
 def needs_words(action: PreparedCall, labels: Sequence[str]) -> bool:
@@ -42,7 +45,8 @@ class Flow:
     is_owner: Callable[[str], bool]
 
     def judge(self, action: PreparedCall) -> Verdict:
-        """Judge a call by what its turn has read, and by whose it is. Pure."""
+        """Judge a call by what its turn has read, and by whose it is. Pure, except for looking
+        whether a file that would be written is there."""
         heard = action.heard or Heard("", "")
         unseen = [address for address in action.visits if not _is_seen(address, heard)]
         if _carries_a_key(action, unseen):
@@ -54,10 +58,10 @@ class Flow:
             return Allowed("said by the person" if action.by_person else "no stranger's words")
         if unseen:
             return _ask(action, "an address nobody named", map(_of, unseen), "read")
+        if action.sink in ALWAYS_ASKED or _overwrites(action):
+            return _ask(action, f"{action.sink} after strangers' words", [_whole(action)], "spends")
         if action.sink in _FREE and not _is_remote(action):
             return Allowed("leaves nothing that cannot be taken back")
-        if action.sink in ALWAYS_ASKED:
-            return _ask(action, f"{action.sink} after strangers' words", [_whole(action)], "spends")
         if unsaid := _unsaid(action, heard.own):
             return _ask(action, "a target the person did not name", unsaid, "read")
         return Allowed("the person named where it leads")
@@ -72,6 +76,11 @@ def _is_remote(action: PreparedCall) -> bool:
     """Whether a server says of itself that what it changes stays the owner's: nothing here can take
     that back."""
     return action.sink == "own" and action.tool.startswith(_SERVERS)
+
+
+def _overwrites(action: PreparedCall) -> bool:
+    """Whether a file that is there would be replaced: nothing keeps what it held."""
+    return action.tool == _WRITES and any(one.path.exists() for one in action.paths)
 
 
 def _carries_a_key(action: PreparedCall, unseen: Sequence[str]) -> bool:
@@ -99,8 +108,10 @@ def _whole(action: PreparedCall) -> Target:
     values = targets.values_of(action.targets)
     parts = [*values.places, *values.numbers, *values.days]
     shown = [*(one.shown for one in values.places.values()), *values.numbers, *values.days]
-    if values.too_many or not parts:
-        return Target(_NO_TARGET, "")
+    if values.too_many:
+        return _TOO_MANY
+    if not parts:
+        return _TOO_MANY if values.texts else _NOTHING
     return Target(" · ".join(shown), " · ".join(parts))
 
 
@@ -112,7 +123,7 @@ def _unsaid(action: PreparedCall, own: str) -> list[Target]:
     """
     values = targets.values_of(action.targets)
     if values.too_many:
-        return [Target(_NO_TARGET, "")]
+        return [_TOO_MANY]
     places = [one for one in values.places.values() if not targets.stands_in(one.shown, own)]
     if _is_remote(action) and values.places:
         return [one for one in places if any(targets.addresses(one.shown))]
@@ -127,7 +138,7 @@ def _unsaid(action: PreparedCall, own: str) -> list[Target]:
     if named or any(targets.has_day(day, own) for day in values.days):
         return []
     said = [*values.days, *values.texts]
-    return [Target(one, targets.normal(one)) for one in said] or [Target(_NO_TARGET, "")]
+    return [Target(one, targets.normal(one)) for one in said] or [_NOTHING]
 
 
 def _ask(action: PreparedCall, reason: str, about: Iterable[Target | str], why: Why) -> Ask:

@@ -330,16 +330,17 @@ class PackStore:
 
     def source_in(self, text: str = "") -> str:
         """Return whose words, besides people's own, the tables may repeat that a text names, "" =
-        nobody's; a text that names no table of them may be about all."""
+        nobody's; a text that names a view, or no table, may be about all."""
         with self._lock:
             rows = self._connection.execute("SELECT name, source FROM _aouo_sources").fetchall()
-        if not rows:
-            return ""
+            if not rows:
+                return ""
+            found = self._connection.execute("SELECT name FROM sqlite_master WHERE type = 'view'")
+            views = {str(name).casefold() for (name,) in found.fetchall()}
         words = set(re.findall(r"\w+", text.casefold()))
         known = {name.casefold() for name in self.tables()}
-        named = words & known or known
-        found = (source for name, source in rows if name.casefold() in named)
-        return ", ".join(dict.fromkeys(found))
+        named = known if words & views else words & known or known
+        return ", ".join(dict.fromkeys(source for name, source in rows if name.casefold() in named))
 
     def _once(
         self,
