@@ -15,6 +15,7 @@ from aouo.facts.work import Delivery, Gate
 from aouo.flow.waiting import PersonWait
 from aouo.guard.flow import ALWAYS_ASKED
 from aouo.guard.prepared import (
+    ALWAYS,
     DENY,
     FOR_GOOD,
     UNATTENDED,
@@ -166,7 +167,7 @@ class Approving:
             return {action.call_id: no for action, _ in asked}
         if gate.answer == DENY:
             return {action.call_id: Blocked(_DENIED, said, judge="owner") for action, _ in asked}
-        if gate.answer in gate.options[2:]:
+        if gate.answer == ALWAYS:
             await self.person_wait.database.transact(
                 lambda tx: self._grant(tx, asked), durable=True
             )

@@ -241,7 +241,7 @@ def dumped(arguments: BaseModel) -> Mapping[str, Any]:
     return arguments.model_dump(warnings=False)
 
 
-ALLOW, DENY, ALWAYS, RULE = "allow", "deny", "always", "rule"
+ALLOW, DENY, ALWAYS = "allow", "deny", "always"
 FOR_GOOD = "the owner allowed it for good"
 """What the audit says of a call that a grant let pass."""
 UNATTENDED = (
@@ -268,9 +268,5 @@ def is_attended(origin: Origin) -> bool:
 
 
 def answers(asks: Sequence[Ask]) -> tuple[str, ...]:
-    """Return the answers that the owner may choose from: "always" for a folder is another word than
-    for what else a rule names."""
-    if not all(ask.always for ask in asks):
-        return ALLOW, DENY
-    folders = all(one.kind == "folder" for ask in asks for one in ask.always)
-    return ALLOW, DENY, ALWAYS if folders else RULE
+    """Return the answers that the owner may choose from."""
+    return (ALLOW, DENY, ALWAYS) if all(ask.always for ask in asks) else (ALLOW, DENY)

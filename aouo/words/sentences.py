@@ -15,7 +15,8 @@ from aouo.facts.events import Inbound
 from aouo.facts.ports import ButtonSpec, Entity, Rendered
 from aouo.facts.taps import encode
 from aouo.facts.transcript import AsksAgain
-from aouo.guard.prepared import RULE, Ask, Lasting, PreparedCall, answers
+from aouo.guard.flow import ANY
+from aouo.guard.prepared import ALWAYS, Ask, Lasting, PreparedCall, answers
 from aouo.words import models, money
 from aouo.words.catalogue import one_line, say, text
 from aouo.words.markdown.tables import LIMIT, utf16_len
@@ -108,8 +109,13 @@ def _why(ask: Ask, sources: Sequence[str]) -> str:
 
 
 def _option(answer: str, lasting: Sequence[Lasting]) -> str:
+    """Return what a button says: "always" names what it covers, if that is one thing."""
     names = dict.fromkeys(one.shown for one in lasting)
-    if answer == RULE and len(names) == 1 and (name := next(iter(names))) not in ("", "*"):
+    if answer != ALWAYS or not lasting:
+        return label("approval", answer)
+    if all(one.kind == "folder" for one in lasting):
+        return text("questions.always-folder")
+    if len(names) == 1 and (name := next(iter(names))) not in ("", ANY):
         return text("questions.always-to", name=one_line(name, _BUTTON_CHARS))
     return label("approval", answer)
 

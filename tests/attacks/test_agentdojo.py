@@ -75,7 +75,7 @@ async def test_an_owner_is_seldom_asked_about_their_own_errands(
     first, second, third = dict[str, Ran](), dict[str, Ran](), dict[str, Ran]()
     errands = _of(suite, "errands")
     async with butler(world, tmp_path, _told(suite)) as bot:
-        for ran, answer in ((first, "allow"), (second, "rule"), (third, "deny")):
+        for ran, answer in ((first, "allow"), (second, "always"), (third, "deny")):
             for name, one in errands.items():
                 calls = _calls(one["calls"])
                 says = {tool: answer for tool, _ in calls}

@@ -101,7 +101,7 @@ async def test_a_rule_is_shown_with_its_use_and_taken_back_in_the_chat(
     world: World, tmp_path: Path
 ) -> None:
     async with butler(world, tmp_path, TOLD) as bot:
-        await bot.run(PROMPT, [READS, MAIL], {"send_mail": "rule"})
+        await bot.run(PROMPT, [READS, MAIL], {"send_mail": "always"})
         used = await bot.run(PROMPT, [READS, MAIL])
         shown = await bot.bot.ask("/grants")
         await tap(bot, shown, "Take back 1")

@@ -71,7 +71,7 @@ async def test_a_rule_binds_where_nobody_watches(
     world: World, tmp_path: Path, clock: FastClock
 ) -> None:
     async with butler(world, tmp_path, TOLD) as bot:
-        await bot.run("See to my mail.", [READS, MAIL], {"send_mail": "rule"})
+        await bot.run("See to my mail.", [READS, MAIL], {"send_mail": "always"})
         await bot.bot.ask('/cron add "every day at 9:00" See to my mail')
         await by_itself(bot, clock, [READS, MAIL])
         made = await bot.carried_out(MAIL)

@@ -401,7 +401,9 @@ async def test_always_covers_the_folder_for_that_tool_of_that_pack_also_after_a_
     async with world.running() as bot:
         shown = await asked(bot)
         await bot.people.tap(ADA, ADA, shown.id, button(shown, "always"))
-        await said(world, f"{shown.text}\n→ allowed, and from now on for this folder")
+        await said(
+            world, f"{shown.text}\n→ allowed, and from now on without asking; /grants takes it back"
+        )
         await said(world, "noted")
         grants = await bot.rows("SELECT pack, tool, kind, target, person FROM grants")
     async with world.running() as bot:

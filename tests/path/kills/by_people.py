@@ -86,6 +86,52 @@ def _unlike(what: str, found: object, wanted: object) -> list[str]:
     return [] if found == wanted else [f"{what}: {found}"]
 
 
+class ApprovedTogether(Approved):
+    """One card asks about two files that one answer writes."""
+
+    @property
+    def files(self) -> tuple[Path, Path]:
+        return self.file, self.file.with_name("b.txt")
+
+    @property
+    def card(self) -> str:
+        return "“scribe” wants to make this call:"
+
+    def model(self, body: Body) -> Reply | str:
+        if body["messages"][-1]["role"] == "tool":
+            return f"{words_of(body['messages'][-1])}."
+        return Says(calls=tuple(CallPart("write_file", _written(file)) for file in self.files))
+
+    async def problems(self, here: Place) -> list[str]:
+        stages = sorted(row["stage"] for row in here.rows("SELECT stage FROM audit"))
+        wanted = sorted(2 * ["PROPOSED", "EVALUATED", "EXECUTED"])
+        names = sorted(entry.name for entry in self.file.parent.iterdir())
+        return [
+            *await Scenario.problems(self, here),
+            *_unlike("files", names, ["a.txt", "b.txt"]),
+            *_unlike("audit", stages, wanted),
+            *_unlike("gates", here.rows(ASKED), [ALLOWED, ALLOWED]),
+        ]
+
+
+def _written(file: Path) -> dict[str, str]:
+    return {"path": str(file), "content": "hello"}
+
+
+def approved_together(folder: Path) -> Approved:
+    file = folder / "docs" / "a.txt"
+    calls = "\n\n".join(
+        f"write_file → {one}\n{json.dumps(_written(one))}\nYou were never asked about this before."
+        for one in (file, file.with_name("b.txt"))
+    )
+    card = (
+        f"“scribe” wants to make this call:\n\n{calls}\n\n"
+        "Why I ask: you have not opened this place to tools.\n\nIs that all right?"
+    )
+    aside = (card, f"{card}\n→ allowed once")
+    return ApprovedTogether(packs=(), answers=("wrote 5 bytes.",), aside=aside, file=file)
+
+
 class ApprovedElsewhere(Approved):
     """Ada asks, and Ben is the owner: he taps in his own chat, and has a card that may not have
     arrived, and did not, shown again."""
@@ -467,6 +513,7 @@ ROWS = {
     ),
     "a reminder that is put off": Row(Snoozed(), at=range(1 + START_UP, 50, 3)),
     "an approval": Row(approved, at=range(1 + START_UP, 60, 6)),
+    "an approval of two calls": Row(approved_together, at=range(1 + START_UP, 70, 6)),
     "an approval that the owner gives elsewhere": Row(
         approved_elsewhere, at=range(1 + START_UP, 60, 6)
     ),

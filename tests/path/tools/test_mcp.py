@@ -101,7 +101,7 @@ async def test_a_member_uses_a_tool_server_of_the_owners_only_by_their_yes(
         world.model.say(f"{answer}!")
     shown_id = 0
     async with world.running() as bot:
-        for answer in ("deny", "rule"):
+        for answer in ("deny", "always"):
             asked = await bot.people.say(BEN, BEN, "say it back")
             card = await bot.people.next_message(
                 ADA, contains="somebody else wants it", after=shown_id
