@@ -25,9 +25,9 @@ from aouo.facts.work import Job
 from aouo.memory.edits import digest
 from aouo.memory.keeping import Keeping
 from aouo.plumbing.logs import log
-from aouo.plumbing.web.envelope import still_untrusted
+from aouo.plumbing.web.envelope import said_by, source_in, still_untrusted
 from aouo.schedules.ticking import RunEnd
-from aouo.store import jobs, journal
+from aouo.store import jobs, journal, sessions
 from aouo.store.database import Database, Tx
 from aouo.store.journal import Owed
 
@@ -89,7 +89,8 @@ class Journaling:
                 continue
             more = iso(now + GAP) if len(said) == _MESSAGES_AT_ONCE else ""
             journal.ask(tx, wanted.session_id, said[-1][0], more)
-            found.append(_look_at(wanted, said, now, max(0, self.left(tx))))
+            source = ", ".join(sessions.named(tx, wanted.session_id).sources)
+            found.append(_look_at(wanted, said, source, now, max(0, self.left(tx))))
         return found
 
 
@@ -98,12 +99,17 @@ def _lane_of(session_id: str) -> Lane:
 
 
 def _look_at(
-    wanted: journal.ToNote, said: Sequence[tuple[int, str, str]], now: datetime, tokens_max: int
+    wanted: journal.ToNote,
+    said: Sequence[tuple[int, str, str]],
+    source: str,
+    now: datetime,
+    tokens_max: int,
 ) -> Inbound:
+    """Return the look at what was said; answers may repeat the words of `source`."""
     mark = ulid()
     who = {"user": "the person", "assistant": "you"}
     lines = [
-        f"{number}, {who[role]}: {still_untrusted(_on_one_line(text), text)}"
+        f"{number}, {who[role]}: {_quoted(text, source if role == 'assistant' else '')}"
         for number, role, text in said
     ]
     content = Triggered(
@@ -117,6 +123,12 @@ def _look_at(
     )
     inbound = wanted.inbound
     return Inbound(inbound.address, inbound.person, content, inbound.chat_kind, origin="journal")
+
+
+def _quoted(text: str, source: str) -> str:
+    """Return the beginning of a message, between marks if it has some or may repeat others."""
+    line = _on_one_line(text)
+    return still_untrusted(line, text) if source_in(text) else said_by(source, line)
 
 
 def _on_one_line(text: str) -> str:

@@ -8,6 +8,7 @@ from datetime import datetime
 from aouo.facts.ports import ButtonSpec, Media, Rendered
 from aouo.facts.records import Version
 from aouo.facts.taps import encode
+from aouo.plumbing.web.envelope import told_from
 from aouo.words.catalogue import cut, text
 from aouo.words.markdown.tables import LIMIT, utf16_len
 
@@ -71,7 +72,8 @@ def change(version: Version, at: datetime, words: str, reader: str) -> str:
     """Return a change as a line for the person `reader`; `words` are what it came from, "" =
     unknown."""
     cause, words = version.cause, cut(words, _WORDS_CHARS)
-    before, after = version.before.splitlines(), version.after.splitlines()
+    before = told_from(version.before).splitlines()
+    after = told_from(version.after).splitlines()
     added, removed = _new_in(after, before), _new_in(before, after)
     verb = "added"
     if _without_empty(removed):

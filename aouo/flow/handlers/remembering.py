@@ -16,6 +16,7 @@ from aouo.flow.commands.builtin import pack_here, pick
 from aouo.flow.commands.registry import CommandCall, Result
 from aouo.flow.replies import Replies
 from aouo.memory.keeping import Keeping
+from aouo.plumbing.web.envelope import told_from
 from aouo.store import memory_versions as versions
 from aouo.store.chats import tenant_of
 from aouo.store.database import Database, Tx
@@ -62,7 +63,7 @@ class Remembering:
 
         def show(tx: Tx, call: CommandCall) -> Rendered:
             try:
-                return memory.whole(files.file(name), files.shown(name))
+                return memory.whole(files.file(name), told_from(files.shown(name)))
             except ToolFailed:
                 return say("turns.unknown-button")
 
@@ -156,7 +157,7 @@ class Remembering:
         ]
         return memory.card(
             pack,
-            {name: files.shown(name) for name in files.names},
+            {name: told_from(files.shown(name)) for name in files.names},
             changes,
             undo=undo.id if undo else 0,
             edited=edited or self._edited(tx, pack, tenant),

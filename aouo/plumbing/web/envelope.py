@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import secrets
 from collections.abc import Sequence
@@ -23,7 +24,10 @@ def untrusted(text: str, source: str) -> str:
 
     What looks like such a mark inside is escaped. `source` says where the text came from.
     """
-    nonce = secrets.token_hex(6)
+    return _marked(text, source, secrets.token_hex(6))
+
+
+def _marked(text: str, source: str, nonce: str) -> str:
     name = _NOT_IN_A_NAME.sub("", source)[:120]
     inside = _LOOKALIKE.sub("&lt;", text)
     return f'<untrusted source="{name}" id="{nonce}">\n{inside}\n</untrusted {nonce}>'
@@ -31,7 +35,7 @@ def untrusted(text: str, source: str) -> str:
 
 def of_others(text: str, sources: Sequence[str]) -> str:
     """Return a text that is kept by who has read the words of `sources`: each line between marks of
-    its own, so that lines can be moved and removed; () = as it is."""
+    its own, so that lines can be moved and removed, the same for the same line; () = as it is."""
     if not sources:
         return text
     lines = unmarked(text).split("\n")
@@ -39,7 +43,9 @@ def of_others(text: str, sources: Sequence[str]) -> str:
 
 
 def _line(text: str, source: str) -> str:
-    return untrusted(text, source).replace("\n", "")
+    text = " ".join(text.splitlines())  # no line of a reader's ends within the marks
+    nonce = hashlib.sha256(f"{source}\n{text}".encode("utf-8", "replace")).hexdigest()[:12]
+    return _marked(text, source, nonce).replace("\n", "")
 
 
 def parted(text: str) -> tuple[str, str]:

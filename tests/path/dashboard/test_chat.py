@@ -359,7 +359,7 @@ async def test_files_go_both_ways(world: World) -> None:
         file = world.home.path / "packs" / "notes" / "pack.yml"
         world.model.call("msg", {"type": "document", "url": "https://example.org/a.pdf"})
         world.model.say("That one.")
-        await chat.say("send me one")
+        await chat.say("send me https://example.org/a.pdf")
         await window.until("That one.")
         await idle(chat)
         linked = [m["files"] for m in window.messages.values() if m["by"] == "bot" and m["files"]]

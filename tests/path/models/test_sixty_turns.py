@@ -19,6 +19,7 @@ import pytest
 from aouo.emulator import ChatMessage
 from aouo.emulator.models import CallPart, ModelService, Reply, Says, names, profile
 from aouo.emulator.models.asked import Asked
+from aouo.plumbing.web.envelope import unmarked
 from tests.fakes.clock import FastClock
 from tests.path.looking import answers, cut_off, settled
 from tests.path.world import ADA, WAIT_S, Running, World
@@ -37,6 +38,7 @@ KINDS = ("tell me", "note it", "look it up", "keep it", "see this", "do both", "
 ASKED = re.compile(r"message (\d+): ([a-z ]+)")
 ANSWERED = re.compile(r"answer (\d+)\.")
 REACHED = re.compile(r"^- reached (\d+)$", re.MULTILINE)
+"""A note, also one between marks: this conversation has seen pictures."""
 READ = CallPart("memory", {"target": "memory", "action": "read"})
 
 
@@ -157,7 +159,7 @@ def calls_of(kind: str) -> int:
 def noted(world: World) -> list[int]:
     """What the memory of the conversation has reached, in order."""
     files = sorted((world.home.path / "data").rglob("MEMORY.md"))
-    return [int(number) for file in files for number in REACHED.findall(file.read_text())]
+    return [int(number) for file in files for number in REACHED.findall(unmarked(file.read_text()))]
 
 
 def numbers(shown: list[str]) -> list[int]:
