@@ -19,6 +19,7 @@ from aouo.store import turn_reports
 from aouo.store.database import Tx
 from aouo.store.gates import gate_of
 from aouo.store.jobs import inbound_of
+from aouo.store.rendered import load
 from aouo.store.rows import made
 from aouo.store.snapshots import Query, Snapshot
 from aouo.store.turn_reports import READ_CHARS, TurnLine
@@ -316,6 +317,8 @@ class Opened:
     arguments_bytes: int
     question_bytes: int
     inbound: Inbound
+    buttons: Mapping[str, str]
+    """What the buttons of its card say, by the answer they give."""
 
 
 def open_gates(limit: int) -> Query[list[Opened]]:
@@ -328,8 +331,10 @@ def open_gates(limit: int) -> Query[list[Opened]]:
         "coalesce(t.pack, '') AS pack, coalesce(t.off_record, 1) AS off_record, "
         "coalesce(c.name, '') AS tool, substr(coalesce(c.arguments, ''), 1, ?) AS arguments, "
         "length(CAST(coalesce(c.arguments, '') AS BLOB)) AS arguments_bytes, "
-        "coalesce(j.body, '') AS body FROM gates AS g LEFT JOIN turns AS t ON t.id = g.turn_id "
-        "LEFT JOIN jobs AS j ON j.id = t.job_id LEFT JOIN tool_calls AS c ON c.id = g.call_id "
+        "coalesce(j.body, '') AS body, coalesce(d.body, '') AS card FROM gates AS g "
+        "LEFT JOIN turns AS t ON t.id = g.turn_id LEFT JOIN jobs AS j ON j.id = t.job_id "
+        "LEFT JOIN tool_calls AS c ON c.id = g.call_id "
+        "LEFT JOIN deliveries AS d ON d.id = g.delivery_id "
         "WHERE g.state = 'open' ORDER BY g.created_at, g.id LIMIT ?",
         (_GATE_CHARS, _GATE_CHARS, limit),
         _opened,
@@ -345,6 +350,18 @@ def how_many() -> Query[int]:
 
 def _opened(rows: Sequence[sqlite3.Row]) -> list[Opened]:
     return [
-        made(Opened, row, gate=gate_of(row), since=row["created_at"], inbound=inbound_of(row))
+        made(
+            Opened,
+            row,
+            gate=gate_of(row),
+            since=row["created_at"],
+            inbound=inbound_of(row),
+            buttons=_buttons(row["card"]),
+        )
         for row in rows
     ]
+
+
+def _buttons(card: str) -> dict[str, str]:
+    shown = load(card).buttons if card else ()
+    return {one.data.rpartition(":")[2]: one.label for row in shown for one in row}

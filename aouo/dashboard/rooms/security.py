@@ -146,7 +146,10 @@ def _told_approval(shown: Shown, opened: Opened) -> Facts:
         "asked": "" if gate.kind == APPROVAL else _asked(opened.inbound, gate),
         "place": _place(opened.inbound, gate.address),
         "choices": [
-            {"value": value, "label": beginning(redactor, text, _LABEL_CHARS)}
+            {
+                "value": value,
+                "label": beginning(redactor, opened.buttons.get(value, text), _LABEL_CHARS),
+            }
             for value, text in offered
         ],
     }
