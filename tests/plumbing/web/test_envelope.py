@@ -46,7 +46,7 @@ def test_kept_lines_are_marked_each_and_told_with_their_source(lines: list[str])
     assert [line for line in own.split("\n") if line.strip()] == ["mine"]
     assert len(theirs.splitlines()) == sum(bool(line.strip()) for line in lines)
     assert len(unmarked(kept).split()) == len(text.split())
-    assert kept.splitlines() == kept.split("\n") or not kept
+    assert theirs.splitlines() == [line for line in theirs.split("\n") if line]
     assert told_from(kept).count(" (mcp:mail web)") == len(theirs.splitlines())
 
 
