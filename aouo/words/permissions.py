@@ -151,10 +151,14 @@ _BUTTONS_MAX = 20
 
 
 def granted(
-    grants: Sequence[Grant], sources: Sequence[str], changed: Mapping[str, Collection[str]]
+    grants: Sequence[Grant],
+    sources: Sequence[str],
+    changed: Mapping[str, Collection[str]],
+    mine: str,
 ) -> Rendered:
     """Return the answer to `/grants`: what was allowed for good, whose words the conversation has
-    read, and the tool servers that say something else of these tools than before."""
+    read, and the tool servers that say something else of these tools than before. `mine` is the
+    reader's own id."""
     parts, rows = list[str](), list[list[ButtonSpec]]()
     if sources:
         parts.append(text("grants.has-read", sources=", ".join(map(one_line, sources))))
@@ -167,7 +171,7 @@ def granted(
         parts.append(text("grants.none"))
     else:
         lines = [
-            text("grants.line", number=number, line=grant_line(one), used=_used(one))
+            text("grants.line", number=number, line=grant_line(one, mine), used=_used(one))
             for number, one in enumerate(grants, 1)
         ]
         parts.append("\n".join((text("grants.head"), *lines)))
@@ -178,13 +182,13 @@ def granted(
     return message("\n\n".join(parts), *rows)
 
 
-def grant_line(one: Grant) -> str:
-    """Return what a grant allows, in one line."""
+def grant_line(one: Grant, mine: str) -> str:
+    """Return what a grant allows, in one line; for whom, unless that is who reads it, `mine`."""
     target = text("grants.any") if one.target == "*" else one_line(one.target)
     if one.kind == "folder":
         target = text("grants.folder", folder=target)
     line = text("grants.what", pack=one.pack, tool=one.tool, target=target)
-    return text("grants.other", line=line, person=one.person) if one.person else line
+    return text("grants.other", line=line, person=one.person) if one.person != mine else line
 
 
 def _used(one: Grant) -> str:

@@ -105,12 +105,12 @@ async def test_a_rule_is_shown_with_its_use_and_taken_back_in_the_chat(
         used = await bot.run(PROMPT, [READS, MAIL])
         shown = await bot.bot.ask("/grants")
         await tap(bot, shown, "Take back 1")
-        what = "“butler”, mcp__errands__send_mail: ben@home.example (for 1001)"
+        what = "“butler”, mcp__errands__send_mail: ben@home.example"
         back = await said(world, f"Taken back: {what}.")
         again = await bot.run(PROMPT, [READS, MAIL])
 
     assert (used.asked, again.asked) == ([], [[MAIL]])
-    line = "1. “butler”, mcp__errands__send_mail: ben@home.example (for 1001), used once"
+    line = "1. “butler”, mcp__errands__send_mail: ben@home.example, used once"
     assert line in shown.text
     assert back
 

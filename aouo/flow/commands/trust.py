@@ -40,7 +40,7 @@ class Trust:
         granted = await snapshot.ask(gates.every_grant(FOR_GOOD, _MOST))
         session = route.session_id if route else ""
         sources = await snapshot.ask(sessions.sources_of(session))
-        return Result(permissions.granted(granted, sources, self.changed()))
+        return Result(permissions.granted(granted, sources, self.changed(), call.inbound.person.id))
 
     def obey(self, tx: Tx, call: CommandCall, library: Library) -> Result:
         """`/grants back NUMBER` (or an id), `/grants read` and `/grants trust SERVER`."""
@@ -49,7 +49,7 @@ class Trust:
             return Result(say("commands.owners", name=NAME))
         match call.words.args:
             case ("back", grant_id):
-                return Result(_taken_back(tx, grant_id))
+                return Result(_taken_back(tx, grant_id, call.inbound.person.id))
             case ("read",):
                 return Result(self._has_read(tx, call))
             case ("trust", server):
@@ -71,9 +71,9 @@ class Trust:
         return say("grants.read")
 
 
-def _taken_back(tx: Tx, grant_id: str) -> Rendered:
+def _taken_back(tx: Tx, grant_id: str, mine: str) -> Rendered:
     found = gates.revoke_grant(tx, grant_id)
     if found is None:
         return say("grants.gone")
     log.info("grant_revoked", pack=found.pack, tool=found.tool, origin="chat")
-    return say("grants.taken-back", line=permissions.grant_line(found))
+    return say("grants.taken-back", line=permissions.grant_line(found, mine))
