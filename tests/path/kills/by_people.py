@@ -27,6 +27,7 @@ WAITS = "This waits for the yes of this bot's owner. I have asked them."
 GREETINGS = {name: f"“{name}” answers here now." for name in ("notes", "vocab")}
 KEPT = "Kept both."
 TEA, MILK = "- tea", "- milk"
+ERASED = "It is erased"
 NOW = "2026-03-02T12:00:00.000+00:00"
 PAGE = ConversationAddress("web", "notes")
 
@@ -369,6 +370,9 @@ class Forgotten(Scenario):
         await super().person(here)
         await here.until_said(NOTED)
         await here.emulator.client.say(ADA, ADA, self.said[1])
+        shown = await here.until_said(ERASED)
+        if shown.text == text("forget.erased-but"):  # their own tap on *Show again* was at work
+            await here.emulator.client.say(ADA, ADA, self.said[1])
 
     async def problems(self, here: Place) -> list[str]:
         files = [file for file in here.home.path.rglob("*") if file.is_file()]
@@ -492,7 +496,11 @@ ROWS = {
         Undone(said=("note: buy tea",), answers=(PUT_BACK,)), at=range(1 + START_UP, 64, 3)
     ),
     "somebody who wants to be forgotten": Row(
-        Forgotten(said=("note: buy tea", "/forget yes"), answers=(text("forget.erased"),)),
+        Forgotten(
+            said=("note: buy tea", "/forget yes"),
+            answers=(text("forget.erased"),),
+            aside=(text("forget.erased-but"),),
+        ),
         at=range(1 + START_UP, 80, 3),
     ),
     "somebody who is let in": Row(
