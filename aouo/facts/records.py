@@ -16,6 +16,9 @@ Sink: TypeAlias = Literal["look", "own", "persist", "tell", "spend", "destroy", 
 later turns read its words as their own (memory, schedules); it tells somebody or something outside
 of this chat; it pays; it removes or overwrites for good; it gives access; it runs a program."""
 
+ANY_TARGET = "*"
+"""The target of a grant that holds for every call of its tool."""
+
 
 @dataclass(frozen=True, slots=True)
 class Spent:

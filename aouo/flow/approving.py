@@ -102,10 +102,11 @@ class Approving:
         """Decide what needs no question, and open the gate that asks about the rest."""
         opened, rest = _Opened({}), list[Asked]()
         for action, ask in asked:
-            if decided := self._decided(tx, action, ask, opened):
+            about = action.tool, _targets(ask), action.binding, action.facts.session_id
+            said, before = gates.answers_to(tx, *about)
+            if decided := self._decided(tx, action, ask, said, opened):
                 opened.decided[action.call_id] = decided
             else:
-                _, before = self._before(tx, action, ask)
                 rest.append(Asked(action, ask, before))
         if not rest:
             return opened
@@ -128,8 +129,11 @@ class Approving:
             gates.ask_about(tx, opened.gate.id, action.call_id, *about)
         return opened
 
-    def _decided(self, tx: Tx, action: PreparedCall, ask: Ask, opened: _Opened) -> _Decided | None:
-        """What is decided of a call without asking, None = it has to be asked about, or is."""
+    def _decided(
+        self, tx: Tx, action: PreparedCall, ask: Ask, said: str, opened: _Opened
+    ) -> _Decided | None:
+        """What is decided of a call without asking, None = it has to be asked about, or is; `said`
+        is the owner's word to this very call in this session, "" = none."""
         if known := gates.asking(tx, action.call_id):
             opened.gate, digest = known
             return None if digest == action.binding else Blocked(_CHANGED)
@@ -142,16 +146,11 @@ class Approving:
             return Allowed(FOR_GOOD, "grant")
         if not is_attended(action.facts.origin):
             return Blocked(UNATTENDED, judge="nobody")
-        said, _ = self._before(tx, action, ask)
         if said == DENY:
             return Blocked(_DENIED, "the owner said no to it in this conversation", "owner")
         if said and ask.judge == "flow" and action.sink not in ALWAYS_ASKED:
             return Allowed(_BEFORE, "owner")
         return None
-
-    def _before(self, tx: Tx, action: PreparedCall, ask: Ask) -> tuple[str, int]:
-        session = action.facts.session_id
-        return gates.answers_to(tx, action.tool, _targets(ask), action.binding, session)
 
     async def _settled(
         self, gate: Gate, asked: Sequence[tuple[PreparedCall, Ask]]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from aouo.facts.records import Sink
+from aouo.facts.records import ANY_TARGET, Sink
 from aouo.guard import targets
 from aouo.guard.prepared import Allowed, Ask, Blocked, Heard, Lasting, PreparedCall, Verdict, Why
 from aouo.guard.targets import Target
@@ -17,8 +17,6 @@ from aouo.plumbing.secret_shapes import shape_spans
 
 ALWAYS_ASKED: frozenset[Sink] = frozenset({"spend", "destroy", "admit"})
 """Asked about in a turn that has read strangers' words, whatever the person has named."""
-ANY = "*"
-"""The target of a rule that holds for every call of its tool."""
 VIOLATION = (
     "Blocked: IFC violation. What looks like a key or a password goes nowhere but to this chat. "
     "Leave it out."
@@ -52,7 +50,7 @@ class Flow:
         if _carries_a_key(action, unseen):
             return Blocked(VIOLATION, "key material to a sink", "flow")
         if self._is_of_another(action):
-            always = ANY if action.sink == "look" and not unseen else _whole(action)
+            always = ANY_TARGET if action.sink == "look" and not unseen else _whole(action)
             return _ask(action, "the owner's, used by another person", [always], "person")
         if not action.labels or action.by_person:
             return Allowed("said by the person" if action.by_person else "no stranger's words")
@@ -144,6 +142,6 @@ def _unsaid(action: PreparedCall, own: str) -> list[Target]:
 def _ask(action: PreparedCall, reason: str, about: Iterable[Target | str], why: Why) -> Ask:
     found = [Target(one, one) if isinstance(one, str) else one for one in about]
     always = tuple(Lasting("target", one.rule, one.shown) for one in found)
-    subject = "\n".join(one.shown for one in found if one.shown != ANY)
+    subject = "\n".join(one.shown for one in found if one.shown != ANY_TARGET)
     lasting = always if all(one.rule for one in found) else ()
     return Ask(reason, subject, always=lasting, judge="flow", why=why)

@@ -127,13 +127,6 @@ def addresses(text: str) -> Iterator[str]:
         yield match[0].rstrip(_TRAILING)
 
 
-def links(text: str) -> Iterator[str]:
-    """Find the addresses in a text that a program may fetch."""
-    for match in _ADDRESSES.finditer(text):
-        if match["url"] or match["host"]:
-            yield match[0].rstrip(_TRAILING)
-
-
 def as_link(text: str) -> bool:
     """Whether a value is the address of something that can be fetched, and nothing else."""
     match = _ADDRESSES.match(text.strip())

@@ -12,6 +12,7 @@ from typing import Final
 
 from aouo.facts.address import ConversationAddress
 from aouo.facts.ids import ulid
+from aouo.facts.records import ANY_TARGET
 from aouo.facts.work import Gate
 from aouo.store.database import Tx
 from aouo.store.rows import columns, made
@@ -265,7 +266,7 @@ def is_granted(tx: Tx, pack: str, tool: str, lasting: tuple[str, str], person: s
     )
     if kind == "folder":
         return any(Path(target).is_relative_to(row["target"]) for row in rows)
-    return any(row["target"] in ("*", target) for row in rows)
+    return any(row["target"] in (ANY_TARGET, target) for row in rows)
 
 
 _GRANTS: Final = (

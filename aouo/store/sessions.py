@@ -160,11 +160,12 @@ def label(tx: Tx, session_id: str, sources: Sequence[str]) -> None:
     )
 
 
-def read(tx: Tx, session_id: str, sources: Sequence[str]) -> None:
-    """Note that a session reads the words of these, too."""
-    known = named(tx, session_id).sources
-    if set(sources) - set(known):
-        label(tx, session_id, tuple(dict.fromkeys((*known, *sources))))
+def read(tx: Tx, session: Resolved, sources: Sequence[str]) -> Resolved:
+    """Note that a session reads the words of these, too; return it as it is then."""
+    found = tuple(dict.fromkeys((*session.sources, *sources)))
+    if found != session.sources:
+        label(tx, session.id, found)
+    return replace(session, sources=found)
 
 
 def of_turn(tx: Tx, turn_id: str) -> Resolved:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Literal, assert_never
 
 from aouo.facts.ports import ButtonSpec, Rendered
+from aouo.facts.records import ANY_TARGET
 from aouo.facts.taps import encode
 from aouo.packs.compare import Change
 from aouo.store.gates import Grant
@@ -184,7 +185,7 @@ def granted(
 
 def grant_line(one: Grant, mine: str) -> str:
     """Return what a grant allows, in one line; for whom, unless that is who reads it, `mine`."""
-    target = text("grants.any") if one.target == "*" else one_line(one.target)
+    target = text("grants.any") if one.target == ANY_TARGET else one_line(one.target)
     if one.kind == "folder":
         target = text("grants.folder", folder=target)
     line = text("grants.what", pack=one.pack, tool=one.tool, target=target)

@@ -13,9 +13,9 @@ from aouo.facts.attachments import VOICE_INSTALL, Lack
 from aouo.facts.errors import BudgetExceeded
 from aouo.facts.events import Inbound
 from aouo.facts.ports import ButtonSpec, Entity, Rendered
+from aouo.facts.records import ANY_TARGET
 from aouo.facts.taps import encode
 from aouo.facts.transcript import AsksAgain
-from aouo.guard.flow import ANY
 from aouo.guard.prepared import ALWAYS, Ask, Lasting, PreparedCall, answers
 from aouo.words import models, money
 from aouo.words.catalogue import one_line, say, text
@@ -115,7 +115,7 @@ def _option(answer: str, lasting: Sequence[Lasting]) -> str:
         return label("approval", answer)
     if all(one.kind == "folder" for one in lasting):
         return text("questions.always-folder")
-    if len(names) == 1 and (name := next(iter(names))) not in ("", ANY):
+    if len(names) == 1 and (name := next(iter(names))) not in ("", ANY_TARGET):
         return text("questions.always-to", name=one_line(name, _BUTTON_CHARS))
     return label("approval", answer)
 

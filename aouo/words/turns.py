@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 from aouo.facts.events import Inbound
 from aouo.facts.ports import ButtonSpec, Entity, Rendered
 from aouo.facts.records import FailedTry
 from aouo.facts.taps import encode
+from aouo.guard.prepared import JudgeName
 from aouo.store.traces import ToolUse, Trace, TracedCall
 from aouo.words import models
 from aouo.words.catalogue import cut, message, one_line, say, text
@@ -21,19 +22,7 @@ from aouo.words.money import cost
 
 _LISTED = 8
 _SECTIONS = 4
-_JUDGES = frozenset(
-    [
-        "guard",
-        "protection",
-        "fence",
-        "permissions",
-        "tools",
-        "arguments",
-        "owner",
-        "grant",
-        "nobody",
-    ]
-)
+_JUDGES = frozenset(get_args(JudgeName))
 _BEGIN_BY_THEMSELVES = ("cron", "heartbeat", "watch")
 
 

@@ -52,7 +52,7 @@ async def test_a_card_says_what_leaves_to_whom_why_it_asks_and_whether_ever_befo
         again = await bot.run(PROMPT, [READS, MAIL], {"send_mail": "deny"})
         cards = [one.text for one in await bot.bot.people.messages(ADA) if "all right" in one.text]
 
-    first = "“butler” wants to make this call:\n\nmcp__errands__send_mail → ben@home.example"
+    first = "“butler” wants to do this:\n\nmcp__errands__send_mail → ben@home.example"
     assert card.text.startswith(first)
     assert json.dumps(MAIL[1]) in card.text
     assert "this conversation has read what others wrote (mcp:errands)" in card.text
@@ -110,7 +110,7 @@ async def test_a_rule_is_shown_with_its_use_and_taken_back_in_the_chat(
         again = await bot.run(PROMPT, [READS, MAIL])
 
     assert (used.asked, again.asked) == ([], [[MAIL]])
-    line = "1. “butler”, mcp__errands__send_mail: ben@home.example, used once"
+    line = "1. “butler”, mcp__errands__send_mail: ben@home.example, rules let this tool pass once"
     assert line in shown.text
     assert back
 

@@ -247,10 +247,10 @@ def _read(tx: Tx, session: Resolved, job: Job, said: str, *, off_record: bool) -
     content = job.inbound.content
     files = content.items if isinstance(content, Attached | Album) else ()
     seen = [one.theirs or one.kind for one in files if not one.is_heard]
-    found = tuple(dict.fromkeys((*session.sources, *sources_in(said), *seen)))
-    if found != session.sources and not off_record:
-        sessions.label(tx, session.id, found)
-    return replace(session, sources=found)
+    found = (*sources_in(said), *seen)
+    if off_record:  # known to this turn alone
+        return replace(session, sources=(*session.sources, *found))
+    return sessions.read(tx, session, found)
 
 
 def _begun(tx: Tx, job: Job, wanted: RunTurn, now: str, *, onboards: bool) -> _Begun:

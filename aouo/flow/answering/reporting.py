@@ -207,7 +207,7 @@ class Bringing:
         told = report.text or sentences.run_sent_in_history()
         if source := self._source(tx, report):
             told = untrusted(told, source)
-            sessions.read(tx, session_id, sources_in(told))
+            sessions.read(tx, sessions.named(tx, session_id), sources_in(told))
         turns.append_report(tx, session_id, report.turn_id, about, told, now)
         sessions.touch(tx, session_id, now)
 

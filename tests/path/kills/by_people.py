@@ -96,7 +96,7 @@ class ApprovedTogether(Approved):
 
     @property
     def card(self) -> str:
-        return "“scribe” wants to make this call:"
+        return "“scribe” wants to do this:"
 
     def model(self, body: Body) -> Reply | str:
         if body["messages"][-1]["role"] == "tool":
@@ -126,7 +126,7 @@ def approved_together(folder: Path) -> Approved:
         for one in (file, file.with_name("b.txt"))
     )
     card = (
-        f"“scribe” wants to make this call:\n\n{calls}\n\n"
+        f"“scribe” wants to do this:\n\n{calls}\n\n"
         "Why I ask: you have not opened this place to tools.\n\nIs that all right?"
     )
     aside = (card, f"{card}\n→ allowed once")
