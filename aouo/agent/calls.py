@@ -279,6 +279,7 @@ class Calls:
         self._note(call.id, outcome.text, failed=outcome.failed)
         told = _TOLD if self._times[call.id] == _TOLD_AT else ""
         result = ToolReturned(call.id, call.name, outcome.text + told, outcome.failed)
+        turn.changed |= outcome.effect
         state = "unknown" if outcome.unknown else "failed" if outcome.failed else "done"
         await self.journal.result(
             turn, result, state=state, effect=outcome.effect, given=call.arguments

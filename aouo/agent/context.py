@@ -250,6 +250,7 @@ class TurnContext:
         self.publish = publish
         self.sources = dict.fromkeys(facts.sources)
         self.by_person = False  # its call is what somebody tapped, wrote or filled in
+        self.changed = False  # one of its calls changed something, or may have
         self.only_looks = False  # somebody said no to a call
         self.past = Past()
         self.history: list[transcript.Message] = []

@@ -12,11 +12,11 @@ from contextlib import suppress
 from dataclasses import replace
 
 from aouo.agent.tools.actions import GROUP as ACTIONS
-from aouo.agent.tools.actions import UNDO
 from aouo.agent.tools.conversation import GROUP as ONBOARDING
 from aouo.agent.tools.memory import NAME as MEMORY
 from aouo.agent.tools.memory import with_targets
 from aouo.agent.tools.registry import MAX_NAME_CHARS, Registry, Source, Tool, ToolContext
+from aouo.agent.tools.undo import UNDO
 from aouo.facts.errors import ToolFailed, ToolsNotReady
 from aouo.facts.people import RESERVED
 from aouo.facts.transcript import ToolSpec

@@ -9,7 +9,7 @@ from functools import partial
 from aouo.agent.tools.actions import Doing
 from aouo.agent.tools.reminders import Reminders
 from aouo.app.status import bot_state
-from aouo.app.tools import Shared
+from aouo.app.tools import Shared, undoing_of
 from aouo.facts import events
 from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Inbound
@@ -147,6 +147,7 @@ def flow_of(
         reminders=reminders,
         places=places,
     )
+    undoing = undoing_of(shared, reminders, schedules)
     commit = Commit(
         database=database,
         clock=clock,
@@ -157,6 +158,7 @@ def flow_of(
         forget=intake.forget,
         post_actions=post_actions,
         bringing=bringing,
+        undoable=undoing.undoable,
     )
     acting = Acting(
         generations=generations,
@@ -166,6 +168,7 @@ def flow_of(
         commit=commit,
         menus=menus,
         doing=Doing(clock, zone, shared.stores.open, shared.stores.folder),
+        undoing=undoing,
         zone_of=zone_of,
         nearest=replies.phrasing.nearest,
     )

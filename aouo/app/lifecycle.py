@@ -133,6 +133,8 @@ class Runtime:
         waiting = await app.outbox.recover()
         async with takeover.of("Erasing what was said off the record"):
             await erase_unanswered(database, clock, media, app.outbox, takeover.of)
+        async with takeover.of("Looking what tools changed that were cut off"):
+            await app.shared.files.settle_open()
         await app.inbox.recover()
         return waiting
 

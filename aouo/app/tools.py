@@ -16,7 +16,7 @@ import aiohttp
 from aouo.agent.documents.reading import AT_ONCE
 from aouo.agent.spending.reservations import Reservations
 from aouo.agent.tokens import Estimator
-from aouo.agent.tools.actions import Bench, action_tools, undo
+from aouo.agent.tools.actions import Bench, action_tools
 from aouo.agent.tools.asks import Asking
 from aouo.agent.tools.conversation import clarify, onboarding_done, sessions
 from aouo.agent.tools.cron import cron
@@ -29,6 +29,7 @@ from aouo.agent.tools.files import (
     read_file,
     write_file,
 )
+from aouo.agent.tools.kept_files import KeptFiles
 from aouo.agent.tools.load import load_skills, load_tools, skill_view
 from aouo.agent.tools.mcp_servers import Server
 from aouo.agent.tools.memory import journal_add, journal_search, memory, memory_edits
@@ -38,6 +39,7 @@ from aouo.agent.tools.persist import db, persist
 from aouo.agent.tools.registry import Registry, Tool
 from aouo.agent.tools.reminders import Reminders
 from aouo.agent.tools.results import keep, result_read
+from aouo.agent.tools.undo import Undoing, undo
 from aouo.agent.tools.web import fetch, web_search
 from aouo.config.sections import Security, Tools
 from aouo.facts.attachments import Lack
@@ -102,6 +104,7 @@ class Shared:
     stores: PackStores
     memories: Memories
     keeping: Keeping
+    files: KeptFiles
     reservations: Reservations
     estimator: Estimator
     apart: Apart
@@ -150,6 +153,7 @@ async def share(
         stores=stores,
         memories=memories,
         keeping=Keeping(database=database, clock=clock, files=memories.files),
+        files=KeptFiles(database, clock, home.copies, home.pack_data),
         reservations=Reservations(),
         estimator=Estimator(),
         apart=Apart(),
@@ -229,7 +233,7 @@ def guarded_tools(
     written = Written(database)
     asking = Asking(clock, zone, stores.open, stores.folder, web, Kept(home.settings))
     reach = partial(reached, fence, protection)
-    shop = Workshop(sandbox, stores, reach, sent, proxy, asking, written)
+    shop = Workshop(sandbox, stores, reach, sent, proxy, asking, written, shared.files)
     schedules = Schedules(  # whoever has a turn is listed, and changes only what is theirs
         zone_of, lambda: shared.library.now, lambda person: True, lambda: schedules_run
     )
@@ -240,7 +244,7 @@ def guarded_tools(
         *_outside(tools, shared, held, web),
         tts(voice, stores.folder, check_room),
         read_file(stores.folder, sent.holds, written),
-        write_file(stores.folder, fence.root_of, written),
+        write_file(stores.folder, fence.root_of, written, shared.files),
         list_dir(stores.folder),
         result_read(database),
         journal_search(database),
@@ -252,13 +256,28 @@ def guarded_tools(
     reminders = Reminders(database, clock, zone, stores.open, schedules)
     feeds = Feeds(web, clock, zone, stores.open)
     doing = Bench(clock, zone, stores.open, stores.folder, reminders, feeds)
+    undoing = undoing_of(shared, reminders, schedules)
 
     def registry_of(packs: Library) -> Registry:
         brought = {item.name: item for item in pack_tools(packs, shop)}
         acting = action_tools(packs, doing, {**brought, "cron": by_cron})
-        return Registry([*ours, undo(doing), *brought.values(), *acting], servers)
+        return Registry([*ours, undo(undoing), *brought.values(), *acting], servers)
 
     return guard, registry_of, looking
+
+
+def undoing_of(shared: Shared, reminders: Reminders, schedules: Schedules) -> Undoing:
+    """What puts back what calls changed."""
+    return Undoing(
+        database=shared.database,
+        clock=shared.clock,
+        open_store=shared.stores.open,
+        is_loaded=lambda pack: shared.library.now.get(pack) is not None,
+        keeping=shared.keeping,
+        files=shared.files,
+        reminders=reminders,
+        schedules=schedules,
+    )
 
 
 def _without_paths(shared: Shared) -> list[Tool]:

@@ -27,7 +27,16 @@ from aouo.plumbing.logs import log
 from aouo.plumbing.trees import remove
 from aouo.schedules import proposals
 from aouo.schedules.proposals import Place
-from aouo.store import contents, installs, journal, memory_versions, routes, schedules, web_messages
+from aouo.store import (
+    contents,
+    installs,
+    journal,
+    kept_changes,
+    memory_versions,
+    routes,
+    schedules,
+    web_messages,
+)
 from aouo.store.database import Database, Tx
 
 
@@ -146,6 +155,7 @@ async def _take_away(kit: PackKit, change: Change) -> None:
             journal.forget(tx, change.pack)
             routes.forget_onboarding(tx, change.pack)
             contents.erase_prompts_of_pack(tx, change.pack)
+            kept_changes.forget_pack(tx, change.pack)
             if files:
                 web_messages.forget(tx, change.pack)
                 contents.forget_folder(tx, files)

@@ -135,6 +135,30 @@ class Keeping:
         async with self._alone(pack, tenant):
             return await finish(self._undo(pack, tenant, cause, call_id, wanted))
 
+    async def undoable(self, pack: str, tenant: str, call_id: str) -> bool | None:
+        """Whether a file is as a call left it, None = the call changed none."""
+        done = await self._made(pack, tenant, call_id)
+        return None if done is None else self._holds(pack, tenant, done)
+
+    async def put_back(
+        self, pack: str, tenant: str, call_id: str, cause: Cause, *, by: str
+    ) -> bool:
+        """Undo what one call changed, as the call `by`, which can be undone in the same way; twice
+        is once. False = the file was changed since."""
+
+        async def change() -> bool:
+            await self._settle_open(pack, tenant)
+            done = await self._made(pack, tenant, call_id)
+            if done is None or await self._made(pack, tenant, by):
+                return done is not None
+            texts = (done.after, done.before)
+            return self._holds(pack, tenant, done) and await self._put(
+                pack, tenant, done.file, texts, lambda tx: cause, by, undoes=done.id
+            )
+
+        async with self._alone(pack, tenant):
+            return await finish(change())
+
     async def settle_open(self, pack: str, tenant: str) -> None:
         """Settle the changes that a killed process was making."""
         async with self._alone(pack, tenant):
@@ -238,18 +262,19 @@ class Keeping:
     async def _settle_open(self, pack: str, tenant: str) -> None:
         if not await self.database.read(lambda tx: versions.intents(tx, pack, tenant)):
             return
-        files = self.files(pack, tenant)
-
-        def holds(version: Version) -> bool:
-            file = version.file
-            there = file in files.names and files.is_readable(file)
-            return there and files.text(file) == version.after
 
         def settle(tx: Tx) -> None:
             for version in versions.intents(tx, pack, tenant):
-                (versions.settle if holds(version) else versions.drop)(tx, version.id)
+                holds = self._holds(pack, tenant, version)
+                (versions.settle if holds else versions.drop)(tx, version.id)
 
         await self.database.transact(settle)
+
+    def _holds(self, pack: str, tenant: str, version: Version) -> bool:
+        """Whether a file is as a change left it."""
+        files, file = self.files(pack, tenant), version.file
+        there = file in files.names and files.is_readable(file)
+        return there and files.text(file) == version.after
 
     def _alone(self, pack: str, tenant: str) -> asyncio.Lock:
         return self._locks.setdefault((pack, tenant), asyncio.Lock())

@@ -96,6 +96,7 @@ class Home:
         self.pack_data = self.data / "packs"
         self.backups = self.data / "backups"
         self.settings = self.data / "settings"
+        self.copies = self.data / "copies"
         self.media = self.path / "media"
         self.logs = self.path / "logs"
         self.log_file = self.logs / "aouo.log"

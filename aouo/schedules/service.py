@@ -123,6 +123,19 @@ class Schedules:
         schedules.remove(tx, row.id)
         return row
 
+    def put_back(self, tx: Tx, schedule_id: str, before: str, now: datetime) -> None:
+        """Make a schedule what it was when `before` was written (`schedules.written`), "" = there
+        was none."""
+        there = schedules.get(tx, schedule_id)
+        if before:
+            row = self._due(schedules.read(before), now)
+            if there:
+                schedules.edit(tx, row, iso(now))
+            else:
+                schedules.add(tx, row, iso(now))
+        elif there:
+            self.remove(tx, there)
+
     def run(self, tx: Tx, row: Scheduled, now: datetime) -> Scheduled:
         """Have a schedule run at once, whether it is on or off; its due times stay what they are.
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from aouo.facts.events import Inbound, Text
-from aouo.store import contents
+from aouo.store import contents, kept_changes
 from aouo.store.database import PRUNED_AT_ONCE, Tx
 from aouo.store.turns import REPORT
 
@@ -188,6 +188,7 @@ def forget_turn(tx: Tx, turn_id: str) -> None:
     tx.run("UPDATE deliveries SET body = '' WHERE turn_id = ?", turn_id)
     contents.erase_results(tx, turn_id)
     contents.erase_prompts(tx, turn_id)
+    kept_changes.forget_turn(tx, turn_id)
 
 
 def _forget_job(tx: Tx, job_id: int) -> bool:

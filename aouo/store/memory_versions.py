@@ -69,7 +69,11 @@ def settle(tx: Tx, version_id: int) -> None:
     row = tx.one("UPDATE memory_versions SET state = 'done' WHERE id = ? RETURNING *", version_id)
     if row is None:
         return
-    tx.run("UPDATE memory_versions SET state = 'undone' WHERE id = ?", row["undoes"])
+    undone = tx.one(
+        "UPDATE memory_versions SET state = 'undone' WHERE id = ? RETURNING undoes", row["undoes"]
+    )
+    if undone:  # an undo is taken back: what it undid stands again
+        tx.run("UPDATE memory_versions SET state = 'done' WHERE id = ?", undone["undoes"])
     _forget_oldest(tx, row["pack"], row["owner"], row["file"])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Mapping
 from dataclasses import fields
 from functools import cache
 from typing import TYPE_CHECKING, Any, LiteralString, TypeVar, cast
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 _T = TypeVar("_T", bound="DataclassInstance")
 
 
-def made(kind: type[_T], row: sqlite3.Row, **own: object) -> _T:
+def made(kind: type[_T], row: sqlite3.Row | Mapping[str, Any], **own: object) -> _T:
     """Make a dataclass value of the columns that are called as its fields, and `own` for others."""
     columns = {
         name: bool(row[name]) if is_bool else row[name]

@@ -5,8 +5,10 @@ Whatever may make a due time come sooner touches `CHANGED`, for those who wait f
 
 from __future__ import annotations
 
+import json
 import sqlite3
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from typing import Any
 
 from aouo.facts.address import ConversationAddress
 from aouo.facts.ids import ulid
@@ -41,6 +43,23 @@ def add(tx: Tx, row: Scheduled, now: str) -> bool:
 def get(tx: Tx, schedule_id: str) -> Scheduled | None:
     row = tx.one("SELECT * FROM schedules WHERE id = ?", schedule_id)
     return of_row(row) if row else None
+
+
+_BY_RUNS = ("next_due", "last_due", "last_state", "updated_at")
+
+
+def written(tx: Tx, schedule_id: str) -> str:
+    """Return what people and models have decided about a schedule as JSON, "" = there is none."""
+    row = tx.one("SELECT * FROM schedules WHERE id = ?", schedule_id)
+    if row is None:
+        return ""
+    return json.dumps({key: row[key] for key in row.keys() if key not in _BY_RUNS})  # noqa: SIM118
+
+
+def read(written: str) -> Scheduled:
+    """Return the schedule that `written` was made of, without a due time."""
+    row = dict.fromkeys(_BY_RUNS, "") | json.loads(written)
+    return of_row(row)
 
 
 def everything(tx: Tx) -> list[Scheduled]:
@@ -220,6 +239,6 @@ def move(tx: Tx, platform: str, old: str, new: str, *, winner: str) -> None:
     )
 
 
-def of_row(row: sqlite3.Row) -> Scheduled:
+def of_row(row: sqlite3.Row | Mapping[str, Any]) -> Scheduled:
     address = made(ConversationAddress, row, user_id="")
     return made(Scheduled, row, address=address, next_due=row["next_due"] or "")

@@ -421,6 +421,17 @@ CREATE TABLE marked_files (       -- files that repeat others' words
   source TEXT NOT NULL                     -- whose
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE kept_changes (       -- what a call changes outside of a pack's rows, as it was before
+  call_id TEXT NOT NULL,
+  kind    TEXT NOT NULL CHECK (kind IN ('file', 'folder', 'schedule')),  -- folder: not known
+  name    TEXT NOT NULL,                   -- a path, or the id of a schedule
+  before  BLOB,                            -- NULL = there was none
+  after   TEXT NOT NULL,                   -- SHA-256 of a file, a schedule as JSON; "" = none
+  at      TEXT NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX kept_changes_by_call ON kept_changes (call_id, kind, name);
+CREATE INDEX kept_folders ON kept_changes (call_id) WHERE kind = 'folder' AND before IS NOT NULL;
+
 CREATE TABLE audit (              -- one PROPOSED, one EVALUATED, one terminal row per tool call
   id        INTEGER PRIMARY KEY AUTOINCREMENT,
   at        TEXT NOT NULL,

@@ -10,11 +10,12 @@ from typing import Final, Literal, LiteralString
 
 from aouo.facts import transcript
 from aouo.facts.address import ConversationAddress, Lane
-from aouo.facts.events import Thought
+from aouo.facts.events import Inbound, Thought
 from aouo.facts.ids import ulid
 from aouo.facts.records import NEWEST, HistoryEntry
 from aouo.facts.work import OpenTurn
 from aouo.store.database import Tx
+from aouo.store.jobs import inbound_of
 from aouo.store.rows import columns, made
 
 Status = Literal["ack", "nack", "aborted"]
@@ -306,23 +307,65 @@ def session_of_job(tx: Tx, job_id: int) -> str:
     return tx.text("SELECT session_id FROM turns WHERE job_id = ? ORDER BY id DESC LIMIT 1", job_id)
 
 
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """A call that changed something: of which pack, when it began, what it was asked and told;
+    `unknown`: it may have changed something."""
+
+    id: str
+    pack: str
+    name: str
+    arguments: str
+    result: str
+    started_at: str
+    unknown: bool
+
+
+_EFFECTS: Final = (
+    "SELECT c.id, t.pack, c.name, c.arguments, c.result, c.started_at, c.state = 'unknown' AS "
+    "unknown FROM tool_calls AS c JOIN turns AS t ON t.id = c.turn_id "
+)
+
+
 def effects_of(
-    tx: Tx, address: ConversationAddress, person: str, call_id: str = ""
-) -> list[tuple[str, str]]:
-    """Return (pack, call) of what calls in this person's newest turns here changed, newest first;
-    of that one call only, if it is named."""
+    tx: Tx, address: ConversationAddress | None, person: str, call_id: str = ""
+) -> list[Effect]:
+    """Return what calls in this person's newest turns changed, here (None = anywhere), the newest
+    first; of that one call only, if it is named. An undo is one only if it is named, or put another
+    one back."""
+    chat = address.topic_columns if address else ("", "", "")
     rows = tx.all(
-        "SELECT t.pack, c.id FROM tool_calls AS c JOIN turns AS t ON t.id = c.turn_id "
-        "JOIN jobs AS j ON j.id = t.job_id WHERE j.platform = ? AND j.chat_id = ? "
-        "AND j.thread_id = ? AND j.person = ? AND c.effect = 1 AND (? = '' OR c.id = ?) "
-        "AND t.pack <> '' "
-        "AND c.name <> 'undo' ORDER BY c.started_at DESC, c.rowid DESC LIMIT 50",
-        *address.topic_columns,
+        _EFFECTS + "JOIN jobs AS j ON j.id = t.job_id WHERE j.person = ? AND c.effect = 1 "
+        "AND (? = '' OR (j.platform = ? AND j.chat_id = ? AND j.thread_id = ?)) "
+        "AND (? = '' OR c.id = ?) AND (c.name <> 'undo' OR c.id = ? OR "
+        "CASE WHEN json_valid(c.arguments) THEN c.arguments ->> 'again' END) "
+        "ORDER BY c.started_at DESC, c.rowid DESC LIMIT 50",
         person,
-        call_id,
+        chat[0],
+        *chat,
+        *(call_id, call_id, call_id),
+    )
+    return [made(Effect, row) for row in rows]
+
+
+def effects_in(tx: Tx, turn_id: str) -> list[Effect]:
+    """Return what the calls of a turn changed, or may have, in order."""
+    rows = tx.all(
+        _EFFECTS + "WHERE c.turn_id = ? AND (c.effect = 1 OR c.state = 'unknown') "
+        "ORDER BY c.started_at, c.rowid",
+        turn_id,
+    )
+    return [made(Effect, row) for row in rows]
+
+
+def asked_for(tx: Tx, call_id: str) -> tuple[str, Inbound] | None:
+    """Return the pack of a call's turn and what it answers, None = that is not kept any more."""
+    row = tx.one(
+        "SELECT t.pack AS of_pack, j.* FROM tool_calls AS c JOIN turns AS t ON t.id = c.turn_id "
+        "JOIN jobs AS j ON j.id = t.job_id WHERE c.id = ? AND j.body <> ''",
         call_id,
     )
-    return [(row["pack"], row["id"]) for row in rows]
+    return (row["of_pack"], inbound_of(row)) if row else None
 
 
 @dataclass(frozen=True, slots=True)

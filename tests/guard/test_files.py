@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,10 +12,14 @@ from typing import Any, cast
 
 import pytest
 
-from aouo.agent.tools import files
+from aouo.agent.tools import files, kept_files
 from aouo.agent.tools.files import MAX_BYTES, Written, list_dir, read_file, write_file
+from aouo.agent.tools.kept_files import KeptFiles
 from aouo.agent.tools.registry import ToolContext
 from aouo.facts.errors import ToolFailed
+from aouo.plumbing.clock import SystemClock
+from aouo.store import opening
+from aouo.store.database import Database
 from tests.fakes.turn_facts import facts_of
 
 HERE = cast("ToolContext", SimpleNamespace(facts=facts_of(tenant="tg_1"), sources=tuple))
@@ -38,6 +43,7 @@ PLAIN = cast("Written", Plain())
 class Desk:
     own: Path
     root: Path | None
+    files: KeptFiles
 
     async def call(self, tool: str, **payload: Any) -> str:
         def folder_of(pack: str, tenant: str) -> Path:
@@ -48,7 +54,7 @@ class Desk:
 
         made = {
             "read_file": read_file(folder_of, lambda media, path: False, PLAIN),
-            "write_file": write_file(folder_of, root_of, PLAIN),
+            "write_file": write_file(folder_of, root_of, PLAIN, self.files),
             "list_dir": list_dir(folder_of),
         }
         found = made[tool]
@@ -61,8 +67,13 @@ class Desk:
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    return Desk(tmp_path.resolve() / "data" / "notes" / "tg_1", None)
+async def desk(tmp_path: Path) -> AsyncGenerator[Desk]:
+    data = tmp_path / "data"
+    database = Database(tmp_path / "aouo.db")
+    await database.open()
+    await database.transact(opening.make_tables)
+    yield Desk(data / "notes" / "tg_1", None, KeptFiles(database, SystemClock(), data / "c", data))
+    await database.close()
 
 
 async def test_what_was_written_is_read_back_and_listed(desk: Desk) -> None:
@@ -198,7 +209,7 @@ async def test_a_folder_of_a_pack_does_not_grow_without_end(
 async def test_nothing_is_written_onto_a_full_disk(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "_LEAST_FREE_BYTES", 1 << 62)
+    monkeypatch.setattr(kept_files, "_LEAST_FREE_BYTES", 1 << 62)
 
     assert "disk is nearly full" in await desk.refused("write_file", path="a.txt", content="x")
 

@@ -12,7 +12,7 @@ from aouo.emulator.description import JsonObject
 from aouo.emulator.world import UpdateQueue
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import CallPart, words_of
-from tests.path.world import ADA, WAIT_S, Running, World
+from tests.path.world import ADA, WAIT_S, Running, World, without_receipt
 
 T = TypeVar("T")
 Calls: TypeAlias = list[dict[str, Any]]
@@ -101,15 +101,20 @@ def _derived(row: dict[str, Any]) -> str:
 
 
 async def answers(world: World, chat: int = ADA, thread: int | None = None) -> list[str]:
-    return [m.text for m in await world.people.messages(chat, thread) if m.from_bot]
+    """What the bot says there, without the lines that say what a turn changed."""
+    found = await world.people.messages(chat, thread)
+    return [without_receipt(m.text) for m in found if m.from_bot]
 
 
 async def said(world: World, text: str, chat: int = ADA, thread: int | None = None) -> ChatMessage:
-    """Wait until the bot has a message with exactly this text there."""
+    """Wait until the bot has a message with exactly this text there, or with this above what the
+    turn changed."""
 
     async def look() -> ChatMessage | None:
         found = await world.people.messages(chat, thread)
-        return next((m for m in found if m.from_bot and m.text == text), None)
+        return next(
+            (m for m in found if m.from_bot and text in (m.text, without_receipt(m.text))), None
+        )
 
     try:
         return await world.people.until(look)

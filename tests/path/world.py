@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -148,9 +149,17 @@ class Running:
             leave()
 
 
+_RECEIPT = re.compile(r"\n\n(?:✓|\?) [^\n]*(?=\n\n— |\Z)")
+
+
+def without_receipt(text: str) -> str:
+    """Return a message without the line that says what the turn changed."""
+    return _RECEIPT.sub("", text)
+
+
 def texts(messages: Sequence[ChatMessage]) -> list[str]:
-    """What the bot said, in order."""
-    return [message.text for message in messages if message.from_bot]
+    """What the bot said, in order, without the lines that say what a turn changed."""
+    return [without_receipt(message.text) for message in messages if message.from_bot]
 
 
-__all__ = ["ADA", "BEN", "TurnSettled", "World", "texts"]
+__all__ = ["ADA", "BEN", "TurnSettled", "World", "texts", "without_receipt"]

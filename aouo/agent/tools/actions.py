@@ -17,8 +17,9 @@ from aouo.agent.tools.cron import id_of
 from aouo.agent.tools.feeds import Feeds
 from aouo.agent.tools.mcp import RawArguments, links_in
 from aouo.agent.tools.pack_tools import EMPTY
-from aouo.agent.tools.registry import Arguments, Does, Tool, ToolContext, tool
-from aouo.agent.tools.reminders import Plan, Reminders
+from aouo.agent.tools.registry import Does, Tool, ToolContext
+from aouo.agent.tools.reminders import Reminders
+from aouo.agent.tools.undo import UNDO
 from aouo.facts.errors import ToolFailed
 from aouo.facts.events import Person
 from aouo.facts.people import PEOPLE
@@ -30,14 +31,13 @@ from aouo.packs.data.schema_guard import quoted
 from aouo.packs.data.storage import PackStore
 from aouo.packs.library import Library
 from aouo.packs.load import Pack
-from aouo.plumbing.logs import log
 from aouo.plumbing.web.envelope import said_by, unmarked
 from aouo.schedules.ticking import SILENT
 from aouo.words.catalogue import plural, text
 from aouo.words.schedules import text_in_words
 
-GROUP, UNDO = "act", "undo"
-"""Groups of what models are shown of a pack, and of what they are not."""
+GROUP = "act"
+"""The group of what models are shown of a pack."""
 _JSON_KINDS: Mapping[str, str] = {"int": "integer", "number": "number"}
 _HINTS: Mapping[str, str] = {
     "money": "an amount, such as 12.50 or 12.50 EUR",
@@ -174,17 +174,16 @@ def _handler(
             shown["result"] = stored["result"]
         elif action.tool in OUR_TOOLS:
             new_id = id_of(context.facts.id, call_id)
-            plan: Plan = {"say": "", "of": "", "steps": f"+{new_id}"}
-            if not other:
-                plan = await doing.reminders.planned(wanted, context.facts, new_id)
-            own, now = doing.open_store(pack.name, tenant), stamp(doing.clock)
-            plan = await asyncio.to_thread(own.note, call_id, plan, now)
             if other:
                 wanted = {"timezone": str(getattr(here.zone, "key", None) or ""), **wanted}
                 await other.handler(other.parse(wanted), context, call_id)
+                shown["result"] = ""
             else:
+                plan = await doing.reminders.planned(wanted, context.facts, new_id)
+                own, now = doing.open_store(pack.name, tenant), stamp(doing.clock)
+                plan = await asyncio.to_thread(own.note, call_id, plan, now)
                 await doing.reminders.carry_out(plan, wanted)
-            shown["result"] = plan["say"]
+                shown["result"] = plan["say"]
             await doing.reminders.fill(pack, tenant, context.facts.person)
         parts, some = await asyncio.to_thread(effect)
         if other and some and action.tool not in OUR_TOOLS:
@@ -393,32 +392,3 @@ def _worded(value: object) -> str:
     if value is None:
         return ""
     return f"{value:g}" if isinstance(value, float) else " ".join(str(value).split())
-
-
-class _Undo(Arguments):
-    call: str
-    """The id of the call, or of several, the newest first."""
-
-
-def undo(doing: Bench) -> Tool:
-    """Make the tool that puts back what a call of this pack changed; no model is told of it."""
-
-    async def run(wish: _Undo, context: ToolContext, call_id: str) -> str:
-        del call_id
-
-        def store() -> PackStore:
-            return doing.open_store(context.facts.pack, context.facts.tenant)
-
-        for call in wish.call.split():
-            if elsewhere := await asyncio.to_thread(store().noted, call):
-                await doing.reminders.put_back(elsewhere)
-            try:
-                await asyncio.to_thread(store().undo, call, stamp(doing.clock))
-            except ToolFailed as error:
-                log.info("not_undone", call=call, why=str(error))
-                raise ToolFailed(text("actions.not-undone")) from error
-        return text("actions.undone")
-
-    return tool(
-        UNDO, "Put back what a call changed.", _Undo, run, sink="own", group=UNDO, mutates=True
-    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Literal
@@ -12,15 +12,16 @@ from typing import Literal
 from aouo.agent.tools.registry import Arguments, Tool, ToolContext, tool
 from aouo.facts.errors import ToolFailed
 from aouo.facts.people import PEOPLE
-from aouo.facts.ports import Clock
+from aouo.facts.ports import Clock, iso
 from aouo.facts.records import Sink
 from aouo.facts.work import Scheduled
 from aouo.packs.format.problems import DEFAULT_TOOLS
 from aouo.packs.library import Library
 from aouo.schedules.proposals import Place
 from aouo.schedules.service import ScheduleRefused, Schedules, Wish
-from aouo.store import schedules
+from aouo.store import kept_changes, schedules
 from aouo.store.database import Database, Tx
+from aouo.store.kept_changes import Kept
 from aouo.words.schedules import line_of, next_times, zone_name
 
 _PROMPT_CHARS = 300
@@ -59,7 +60,14 @@ def cron(database: Database, clock: Clock, service: Schedules) -> Tool:
         now, new_id = clock.now(), id_of(context.facts.id, call_id)
         try:
             done = await database.transact(
-                lambda tx: _done(tx, wish, context, now, service, new_id), durable=True
+                lambda tx: _kept(
+                    tx,
+                    call_id,
+                    wish.id.strip() or new_id,
+                    now,
+                    lambda: _done(tx, wish, context, now, service, new_id),
+                ),
+                durable=True,
             )
         except ScheduleRefused as error:
             raise ToolFailed(str(error)) from error
@@ -76,6 +84,17 @@ def cron(database: Database, clock: Clock, service: Schedules) -> Tool:
         mutates=lambda wish: wish.action != "list",
         read_only=lambda wish: wish.action == "list",
     )
+
+
+def _kept(tx: Tx, call_id: str, which: str, now: datetime, change: Callable[[], str]) -> str:
+    """Change a schedule, and keep what it was before: once, however often the call is made."""
+    before = schedules.written(tx, which)
+    done = change()
+    after = schedules.written(tx, which)
+    if after != before:
+        kept = Kept("schedule", which, before.encode() if before else None, after)
+        kept_changes.keep(tx, call_id, kept, iso(now))
+    return done
 
 
 def _done(

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-import stat
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -19,6 +17,7 @@ from pydantic import field_validator
 
 from aouo.agent.documents.kinds import Extract
 from aouo.agent.documents.reading import AT_ONCE, read
+from aouo.agent.tools.kept_files import KeptFiles
 from aouo.agent.tools.registry import Arguments, Tool, ToolContext, tool
 from aouo.facts.errors import ToolFailed
 from aouo.guard.paths import failed, opened, parent, placed
@@ -33,8 +32,6 @@ _MAX_FOLDER_FILES = 5_000
 """Of a pack's own folder, all below it counted."""
 _MAX_FOLDER_ENTRIES = 2 * _MAX_FOLDER_FILES
 """Folders too."""
-_LEAST_FREE_BYTES = 100_000_000
-"""Nothing is written to a disk with less space left, since our database may be on it."""
 _MAX_LISTED = 2_000
 _FolderOf = Callable[[str, str], Path]
 """Gives a pack's data folder for a tenant."""
@@ -97,7 +94,7 @@ def read_file(folder_of: _FolderOf, sent: _SentOf, written: Written) -> Tool:
     )
 
 
-def write_file(folder_of: _FolderOf, root_of: _RootOf, written: Written) -> Tool:
+def write_file(folder_of: _FolderOf, root_of: _RootOf, written: Written, files: KeptFiles) -> Tool:
     async def _run(wish: WriteFile, context: ToolContext, call_id: str) -> str:
         own = folder_of(context.facts.pack, context.facts.tenant)
         path = placed(wish.path, own)
@@ -119,7 +116,7 @@ def write_file(folder_of: _FolderOf, root_of: _RootOf, written: Written) -> Tool
         if is_own:
             await asyncio.to_thread(check_room, own, len(content))
         await written.note(path, ", ".join(context.sources()))
-        await asyncio.to_thread(_write, path, content, root, draft=f".{call_id}.new")
+        await files.write(call_id, path, content, root)
         return f"wrote {len(content):,} bytes"
 
     return tool(
@@ -203,51 +200,6 @@ def check_room(own: Path, more_bytes: int) -> None:
         raise ToolFailed(
             "This pack's folder cannot be looked through. Ask the person to tidy up."
         ) from error
-
-
-def _write(path: Path, content: bytes, root: Path | None, *, draft: str) -> None:
-    """Replace a file atomically; make new folders only below `root`.
-
-    The draft is named by the call, so that a call that runs again after a crash cleans up.
-    """
-    with parent(path, make_below=root) as folder:
-        mode = _mode_of(path, folder)
-        disk = os.fstatvfs(folder)
-        if disk.f_bavail * disk.f_frsize < _LEAST_FREE_BYTES + len(content):
-            raise ToolFailed("The disk is nearly full, so nothing is written. Tell the person.")
-        try:
-            with suppress(FileNotFoundError):
-                os.unlink(draft, dir_fd=folder)
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-            with os.fdopen(os.open(draft, flags, mode, dir_fd=folder), "wb") as out:
-                os.fchmod(out.fileno(), mode)
-                out.write(content)
-                out.flush()
-                os.fsync(out.fileno())
-            os.replace(draft, path.name, src_dir_fd=folder, dst_dir_fd=folder)
-        except OSError as error:
-            with suppress(OSError):
-                os.unlink(draft, dir_fd=folder)
-            raise failed(path, error) from error
-
-
-def _mode_of(path: Path, folder: int) -> int:
-    """Return the file's permissions; a new one is for its owner only.
-
-    Raises:
-        ToolFailed: the path is no regular file.
-    """
-    try:
-        there = os.stat(path.name, dir_fd=folder, follow_symlinks=False)
-    except FileNotFoundError:
-        return 0o600
-    except OSError as error:
-        raise failed(path, error) from error
-    if stat.S_ISDIR(there.st_mode):
-        raise ToolFailed(f"{path} is a folder. Name a file in it.")
-    if not stat.S_ISREG(there.st_mode):
-        raise ToolFailed(f"{path} is not a file that can be written.")
-    return there.st_mode & 0o777
 
 
 def _list(path: Path, *, may_be_missing: bool) -> str:

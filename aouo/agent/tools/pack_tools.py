@@ -7,7 +7,7 @@ import json
 import math
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from socket import socket
@@ -15,6 +15,7 @@ from typing import Any, cast
 
 from aouo.agent.tools.asks import Asking, show
 from aouo.agent.tools.files import Written, check_room
+from aouo.agent.tools.kept_files import KeptFiles
 from aouo.agent.tools.mcp import RawArguments, links_in
 from aouo.agent.tools.registry import Tool, ToolContext
 from aouo.facts.errors import OutcomeUnknown, ToolFailed
@@ -52,6 +53,7 @@ class Workshop:
     proxy: EgressProxy
     asking: Asking
     written: Written
+    files: KeptFiles
 
 
 def pack_tools(library: Library, shop: Workshop) -> list[Tool]:
@@ -104,10 +106,12 @@ def _handler(
         begun_s = time.perf_counter()
         if not item.reads and (sources := context.sources()):
             await shop.written.note(own, ", ".join(sources))
+        watching = nullcontext() if item.reads else shop.files.watching(call_id, own, opened)
         try:
             egress = _egress(shop.proxy, pack.name, hosts)
             answer = shop.asking.of(pack, context, call_id, secrets=item.secrets, reads=item.reads)
-            ran = await shop.sandbox.run(order, egress, lambda: _is_full(own), answer)
+            async with watching:
+                ran = await shop.sandbox.run(order, egress, lambda: _is_full(own), answer)
             ran = answer.cleaned(ran)
         except NotConfined as error:
             log.warning("pack_tool_refused", tool=name, why=str(error))

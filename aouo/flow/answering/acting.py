@@ -12,13 +12,14 @@ from typing import Any, TypeAlias
 
 from aouo.agent.context import Ack, Ending, Nack, TurnContext
 from aouo.agent.loop import act as acted
-from aouo.agent.tools import actions as tools
 from aouo.agent.tools.actions import Doing
 from aouo.agent.tools.cron import id_of
+from aouo.agent.tools.undo import UNDO, Undoing
 from aouo.facts.errors import PlatformRefused, RouteRequiredError, ToolFailed
 from aouo.facts.events import Button, Inbound, Text, Triggered
 from aouo.facts.people import PEOPLE
-from aouo.facts.ports import NO_MODEL, ButtonSpec, iso, stamp
+from aouo.facts.ports import NO_MODEL, ButtonSpec, iso
+from aouo.facts.records import Cause
 from aouo.facts.schedule import ZoneOf
 from aouo.facts.taps import encode
 from aouo.facts.transcript import AssistantSaid, ToolReturned
@@ -43,13 +44,14 @@ from aouo.queue.running import Running, StopReason
 from aouo.schedules.ticking import SILENT
 from aouo.store import gates, schedules, turns
 from aouo.store.database import Tx
+from aouo.words import receipts
 from aouo.words import schedules as words
 from aouo.words.catalogue import language, message, say, text
 from aouo.words.conversations import welcome
 
 _Rows: TypeAlias = Sequence[Sequence[ButtonSpec]]
 _Ask: TypeAlias = Callable[[Job, RunTurn], Awaitable[None]]
-_ASK = "ask"
+_ASK, _LIST = "ask", "list"
 _REDONE_WITHIN = timedelta(days=1)
 
 
@@ -64,6 +66,7 @@ class Acting:
     commit: Commit
     menus: Menus
     doing: Doing
+    undoing: Undoing
     zone_of: ZoneOf
     nearest: Callable[[Inbound, str], _Rows]
     """Phrases that these words could have been, as buttons."""
@@ -98,25 +101,52 @@ class Acting:
                 await self.replies.park(job, error.requested)
 
     async def undo(self, job: Job, rest: str, ask: _Ask) -> None:
-        """Put back what a call of this conversation changed, "" = its newest that can be; with
-        `ask` behind it, the model answers the words that had made it."""
-        address = job.inbound.address
+        """Put back what a call changed: `""` is the newest of this conversation that can be, `list`
+        shows what there is; with `ask` behind the call's id, the model answers the words that had
+        made it."""
         call_id, _, then = rest.partition(" ")
         if begun := await self.replies.database.read(lambda tx: _begun(tx, job.id)):
             await self.run(job, begun)
             return
-        found = await self.replies.database.read(
-            lambda tx: turns.effects_of(tx, address, job.inbound.person.id, call_id)
-        )
-        if then == _ASK and found:
-            await self._hand_over(job, *found[0], ask)
+        if call_id == _LIST:
+            await self._list(job)
             return
-        for pack, call in found:
-            if self.replies.library().get(pack) and await self._undoable(pack, job, call):
-                said = f"/undo {call}" if call_id else "/undo"
-                await self.run(job, RunTurn(pack, said, act=Act(tools.UNDO, {"call": call})))
+        found = await self._effects(job, call_id, everywhere=bool(call_id))
+        if then == _ASK and found:
+            await self._hand_over(job, found[0], ask)
+            return
+        for one in found:
+            if await self.undoing.undoable(one.id):
+                said = f"/undo {one.id}" if call_id else "/undo"
+                again = one.name == UNDO and not json.loads(one.arguments).get("again")
+                wanted = {"call": one.id, **({"again": True} if again else {})}
+                await self.run(job, RunTurn(one.pack, said, act=Act(UNDO, wanted)))
                 return
-        await self.replies.answer(job, say("actions.no-undo"))
+        await self.replies.answer(
+            job, say("actions.not-undone" if found and call_id else "actions.no-undo")
+        )
+
+    async def _effects(
+        self, job: Job, call_id: str = "", *, everywhere: bool = False
+    ) -> list[turns.Effect]:
+        """Return what this person's calls changed, here or, where they are alone, everywhere."""
+        inbound = job.inbound
+        where = None if everywhere and inbound.chat_kind == "private" else inbound.address
+        return await self.replies.database.read(
+            lambda tx: turns.effects_of(tx, where, inbound.person.id, call_id)
+        )
+
+    async def _list(self, job: Job) -> None:
+        """Show what was changed last, each with its button, if it can be put back."""
+        found = await self._effects(job, everywhere=True)
+        shown = [(one, await self.undoing.undoable(one.id)) for one in found]
+        person, zone = job.inbound.person, self.doing.zone(job.inbound.person.id)
+
+        def when(moment: str) -> str:
+            return f"{datetime.fromisoformat(moment).astimezone(zone):%Y-%m-%d %H:%M}"
+
+        library = self.replies.library()
+        await self.replies.answer(job, receipts.listed(shown, library, person.language, when))
 
     async def redo(self, job: Job, call_id: str) -> None:
         """Make the very call that was refused a turn that nobody watched: its person wants it now,
@@ -151,21 +181,15 @@ class Acting:
         else:
             await self.replies.answer(job, touring.over(pack, language))
 
-    async def _hand_over(self, job: Job, pack: str, call_id: str, ask: _Ask) -> None:
+    async def _hand_over(self, job: Job, effect: turns.Effect, ask: _Ask) -> None:
         """Let the model answer the words that a phrase took, once its effect is put back."""
-        tenant = await self.menus.tenant(job.inbound, pack)
-        store = await asyncio.to_thread(self.doing.open_store, pack, tenant)
+        cause = Cause("undo", person=job.inbound.person.id)
         try:
-            await asyncio.to_thread(store.undo, call_id, stamp(self.doing.clock))
+            await self.undoing.put_back(effect.id, f"{effect.id}/{job.id}", cause)
         except ToolFailed as error:
             await self.replies.answer(job, message(str(error)))
         else:
-            await ask(job, RunTurn(pack, "", again=True))
-
-    async def _undoable(self, pack: str, job: Job, call_id: str) -> bool:
-        tenant = await self.menus.tenant(job.inbound, pack)
-        store = await asyncio.to_thread(self.doing.open_store, pack, tenant)
-        return await asyncio.to_thread(store.undoable, call_id)
+            await ask(job, RunTurn(effect.pack, "", again=True))
 
     async def _ended(self, turn: Turn, wanted: RunTurn) -> Ending:
         try:
@@ -211,7 +235,7 @@ class Acting:
         if number == touring.END:
             over = touring.over(pack, person.language)
             return Ack(over.text, drawn=(over,))
-        if await self._undoable(pack.name, turn.job, result.call_id):
+        if await self.undoing.undoable(result.call_id):
             done.append(result.call_id)
         then = touring.card(pack, person.language, int(number), done)
         page = pack.declared.actions[act.tool.partition("__")[2]].page
@@ -250,21 +274,22 @@ class Acting:
 
     def _place(self, turn: Turn, act: Act) -> int:
         """Return the message that the answer takes the place of: of an undo, the one tapped."""
-        tapped = isinstance(turn.job.inbound.content, Button) and act.tool == tools.UNDO
+        tapped = isinstance(turn.job.inbound.content, Button) and act.tool == UNDO
         return turn.job.inbound.message_id if tapped else 0
 
     async def _undo_rows(
         self, turn: Turn, call_id: str, act: Act
     ) -> tuple[tuple[ButtonSpec, ...], ...]:
         """Return what can be done about an answer: put it back, hand its words to the model."""
-        ctx, job = turn.ctx, turn.job
-        if act.tool == tools.UNDO:
-            return ()
         row: list[ButtonSpec] = []
         again = "retry"
-        if await self._undoable(ctx.facts.pack, job, call_id):
+        if await self.undoing.undoable(call_id):
             undo, again = f"undo {call_id}", f"undo {call_id} {_ASK}"
-            row.append(ButtonSpec(text("actions.button-undo"), encode("command", undo)))
+            back = act.tool == UNDO and not act.arguments.get("again")
+            label = text("actions.button-redo" if back else "actions.button-undo")
+            row.append(ButtonSpec(label, encode("command", undo)))
+        if act.tool == UNDO:
+            return (tuple(row),) if row else ()
         row += [button for row in self._ask_row(turn, again) for button in row]
         return (tuple(row),) if row else ()
 

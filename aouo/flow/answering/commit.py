@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -53,7 +53,7 @@ from aouo.store import (
 )
 from aouo.store.database import Database, Tx
 from aouo.store.turns import Status
-from aouo.words import conversations, sentences
+from aouo.words import conversations, receipts, sentences
 from aouo.words.catalogue import below, say, text
 
 _LINE_S = 2.0
@@ -65,7 +65,8 @@ _Work: TypeAlias = Callable[[Tx, str], list[Delivery]]
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Commit:
-    """Ends turns. `forget` removes the files of a job that was off the record."""
+    """Ends turns. `forget` removes the files of a job that was off the record; `undoable` tells
+    whether what a call changed can be put back."""
 
     database: Database
     clock: Clock
@@ -76,6 +77,7 @@ class Commit:
     forget: Callable[[Job], None]
     post_actions: PostActions
     bringing: Bringing
+    undoable: Callable[[str], Awaitable[bool]]
     stand_ins: dict[str, tuple[_Model, _Model]] = field(
         default_factory=dict[str, "tuple[_Model, _Model]"]
     )
@@ -169,7 +171,9 @@ class Commit:
             await self._line_is_out(turn)
         text, facts, generation = answer.text, turn.ctx.facts, turn.generation
         badge = _badge(facts, generation)
-        tail = self._other_model(turn) + self._without_history(turn)
+        receipt, undo = await self._receipt(turn, answer)
+        tail = f"\n\n{receipt}" if receipt else ""
+        tail += self._other_model(turn) + self._without_history(turn)
         tail += sentences.badge(badge) if badge else ""
         max_parts = generation.telegram.max_parts if facts.address.platform == "tg" else 0
         shown = len(filled.ids)
@@ -189,12 +193,24 @@ class Commit:
                 journal.wish(tx, facts.session_id, facts.id, due)
             rows = [*self._also(tx, turn, text, now), *_without_restart(tx, turn, now)]
             if answer.shown or (not answer.drawn and _said_already(tx, facts.id, text)):
-                return [*_queued(tx, turn, (), filled, now), *rows]
+                alone = [Rendered(receipt)] if receipt else []
+                return [*_queued(tx, turn, alone, filled, now, undo), *rows]
             skips = facts.onboarding and routes.offer_onboarding(tx, facts.pack, facts.tenant)
-            buttons = sentences.skip_introduction() if skips else ()
+            buttons = (*undo, *(sentences.skip_introduction() if skips else ()))
             return [*_queued(tx, turn, messages, filled, now, buttons), *rows]
 
         return await self._settle(turn, write, unless_stopped=True)
+
+    async def _receipt(self, turn: Turn, answer: Ack) -> tuple[str, sentences.Rows]:
+        """Return the line that says what a model's turn changed, with what puts it back; an
+        action's answer is its own."""
+        ctx = turn.ctx
+        if answer.drawn or not (ctx.changed or ctx.facts.resumes):
+            return "", ()
+        effects = await self.database.read(lambda tx: turns.effects_in(tx, ctx.facts.id))
+        can = [one for one in effects if await self.undoable(one.id)]
+        about = turn.generation.library, ctx.facts.person.language
+        return receipts.line(effects, *about), receipts.buttons(can, *about)
 
     def _without_history(self, turn: Turn) -> str:
         """Return the line that messages before were left out, once a session; "" = none were."""

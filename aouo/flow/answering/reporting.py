@@ -31,13 +31,13 @@ from aouo.outbound.clean import without_secrets
 from aouo.outbound.payloads import is_among, messages_of_answer, with_tail
 from aouo.plumbing.logs import log
 from aouo.plumbing.parts import Bus
-from aouo.plumbing.web.envelope import sources_in, untrusted
+from aouo.plumbing.web.envelope import sources_in, unmarked, untrusted
 from aouo.queue import gathering
 from aouo.queue.running import StopReason
 from aouo.schedules.ticking import RunEnd, Settle
 from aouo.store import jobs, rendered, schedules, sessions, turns
 from aouo.store.database import Database, Tx
-from aouo.words import sentences
+from aouo.words import receipts, sentences
 from aouo.words.catalogue import text
 from aouo.words.schedules import reminder
 
@@ -182,7 +182,14 @@ class Bringing:
             return [without_secrets(said, generation.redactor, previews=previews)]
         several = len(generation.library.names) > 1
         by_command = inbound.origin == "command"
-        tail = sentences.run_badge(
+        effects = [  # an action's answer is its own receipt
+            one
+            for one in turns.effects_in(tx, report.turn_id)
+            if unmarked(one.result).strip() != report.text.strip()
+        ]
+        receipt = receipts.line(effects, generation.library, inbound.person.language)
+        tail = f"\n\n{receipt}" if receipt else ""
+        tail += sentences.run_badge(
             report.name, report.pack if several else "", by_command=by_command
         )
         words = sentences.run_failed(report.text) if report.failed else report.text

@@ -202,6 +202,11 @@ class PackStore:
             (call_id,),
         ).fetchall()
 
+    def knows(self, call_id: str) -> bool:
+        """Whether this call wrote here."""
+        with self._lock:
+            return bool(self._kept(call_id))
+
     def note(self, call_id: str, plan: Mapping[str, str], now: str) -> dict[str, str]:
         """Note what a call is about to change outside this database, by its `steps`, for whoever
         puts it back; return what it noted first."""
@@ -216,11 +221,13 @@ class PackStore:
             kept = [undo for undo, _ in self._kept(call_id) if undo.startswith(_ELSEWHERE)]
         return "".join(kept).removeprefix(_ELSEWHERE)
 
-    def undo(self, call_id: str, now: str) -> bool:
-        """Put back what a call changed; False = that was done before. Twice is once.
+    def undo(self, call_id: str, now: str, *, by: str = "") -> bool:
+        """Put back what a call changed; False = it changed no row. The call `by` can be put back in
+        the same way, "" = nothing can; the same twice is once.
 
         Raises:
-            ToolFailed: it changed nothing that is known, or the rows were changed since.
+            ToolFailed: it changed nothing that is known, it was put back before, or the rows were
+                changed since.
         """
         with self._lock, _worded(lambda error: self._guard.refusal or str(error)):
             self._connection.execute("BEGIN IMMEDIATE")
@@ -233,8 +240,16 @@ class PackStore:
                 if not kept and not self._kept(call_id):
                     raise ToolFailed("There is nothing of it that could be put back.")
                 fresh = [undo for undo, undone in kept if not undone]
-                for undo in fresh:
+                if kept and not fresh and not (by and self._kept(by)):
+                    raise ToolFailed("It was put back before.")
+                for number, undo in enumerate(fresh, 1):
                     self._changes.put_back(undo)
+                    changed = self._changes.taken()
+                    self._connection.execute(
+                        "INSERT OR IGNORE INTO _aouo_calls (call_id, result, at, undo) "
+                        "SELECT ?1 || '.' || ?2, '{}', ?3, ?4 WHERE ?1 <> ''",
+                        (by, number, now, changed),
+                    )
                 self._connection.execute(
                     f"UPDATE _aouo_calls SET undone_at = ?2 WHERE undone_at = '' AND {_OF_CALL}",
                     (call_id, now),

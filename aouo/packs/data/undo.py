@@ -80,8 +80,8 @@ class Changes:
         return net
 
     def put_back(self, kept: str) -> None:
-        """Make the rows what they were, in the caller's transaction; what the pack's own triggers
-        make of that is put back, too.
+        """Make the rows what they were, in the caller's transaction, and count that as a change;
+        what the pack's own triggers make of that is put back, too.
 
         Raises:
             ToolFailed: one was changed since, or cannot be made so again.
@@ -100,7 +100,6 @@ class Changes:
                 where: before for where, (before, _) in self._net().items() if where not in wanted
             }
             if not wrong:
-                self._connection.execute(f"DELETE FROM temp.{_CHANGES}")
                 return
         raise ToolFailed("The pack's own rules do not let it be as it was.")
 
