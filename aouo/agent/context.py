@@ -281,6 +281,7 @@ class TurnContext:
             transcript.ToolCall
         ] = []  # calls that change something and have no result yet
         self.nudges = 0
+        self.doubted = False  # its answer said that something was done, which was not so
         self.ending: Ending | None = None
         self.meter = Meter()
         self.recording = Recording()

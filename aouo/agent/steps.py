@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from aouo.agent import history, past_steps, prompt
+from aouo.agent.claims import says_done
 from aouo.agent.compaction import Compactor, heading
 from aouo.agent.context import Ack, DispatchContext, TurnContext
 from aouo.agent.history import last_words
@@ -20,12 +21,14 @@ from aouo.agent.toolbox import LOAD_TOOLS
 from aouo.agent.tools import load
 from aouo.agent.tools.results import NAME as RESULT_READ
 from aouo.facts.errors import ContentFiltered, DispatchLimitReached, EmptyAnswer, PlatformRefused
+from aouo.facts.people import PEOPLE
 from aouo.facts.ports import Clock
 from aouo.facts.records import Past
 from aouo.facts.transcript import AssistantSaid, Message, UserSaid
 from aouo.plumbing.logs import log
 from aouo.store import contents, turns
 from aouo.store.database import Database, Tx
+from aouo.words.catalogue import text as sentence
 
 
 def _platform_gate() -> Step[TurnContext]:
@@ -131,6 +134,10 @@ def _loaded(said: Sequence[Message]) -> list[str]:
 
 
 _NUDGE = "[You gave no answer. Say what you found or did, or what you need from the person.]"
+_NOTHING_DONE = (
+    "[You said that something was done, but no call of this turn has changed or sent anything. If it "
+    "is to be done, do it with a tool now. Otherwise answer once more, and say what is so.]"
+)
 _LENGTH_NOTE = "\n\n_(cut off: the model reached its answer limit)_"
 
 
@@ -213,8 +220,9 @@ def _record_usage(estimator: Estimator) -> Step[DispatchContext]:
 
 
 def decide() -> Step[DispatchContext]:
-    """Decide what an answer means: calls go on, text ends the turn, silence is sent back once;
-    after silence right after a `msg` its words are the answer."""
+    """Decide what an answer means: calls go on, text ends the turn, silence is sent back once, and
+    so is what says that something was done where nothing was; after silence right after a `msg` its
+    words are the answer."""
 
     async def run(ctx: DispatchContext, call_next: Next) -> None:
         await call_next()
@@ -225,6 +233,13 @@ def decide() -> Step[DispatchContext]:
             ctx.nack(ContentFiltered("the service ended the answer"))
         elif text and ctx.finish_reason == "length":
             ctx.ack(text + _LENGTH_NOTE)
+        elif text and _is_unfounded(ctx.turn, text):
+            if ctx.turn.doubted:
+                ctx.ack(f"{text}\n\n{sentence('receipts.nothing-done')}")
+            else:
+                ctx.turn.doubted = True
+                await ctx.turn.view.start_over()
+                ctx.retry(_NOTHING_DONE)
         elif text:
             ctx.ack(text, ctx.said.native)
         elif ctx.finish_reason == "length":  # the executor gave it all the room there is
@@ -238,6 +253,14 @@ def decide() -> Step[DispatchContext]:
             ctx.nack(EmptyAnswer(f"silent in dispatch {ctx.iteration}"))
 
     return Step("decide", run)
+
+
+def _is_unfounded(turn: TurnContext, answer: str) -> bool:
+    """Whether an answer to a person says that something was done, and nothing was."""
+    if turn.changed or turn.facts.resumes or turn.facts.origin not in PEOPLE:
+        return False
+    asked = next((one.text for one in turn.said if isinstance(one, UserSaid)), "")
+    return says_done(answer, asked, looked=turn.tool_calls > 0)
 
 
 def _safety(redact: Callable[[str], str]) -> Step[TurnContext]:

@@ -18,8 +18,9 @@ from aouo.words.catalogue import message, one_line, text
 
 _UNTOLD = frozenset({"msg", "tts", "onboarding_done", "journal_add", "memory_edits"})
 """What these change is seen in the chat, or nothing that anybody asked for."""
-_MOST, _BUTTONS_MAX, _LISTED = 5, 4, 10
-_NAME_CHARS, _BUTTON_CHARS = 40, 30
+LIST = "list"
+"""What `/undo` is followed by where it shows what can be put back."""
+_MOST, _LISTED, _NAME_CHARS = 5, 10, 40
 _COUNTED = {"saved": "saved", "inserted": "saved", "updated": "changed", "deleted": "deleted"}
 _Arguments: TypeAlias = Mapping[str, Any]
 
@@ -44,17 +45,13 @@ def line(effects: Sequence[Effect], library: Library, language: str) -> str:
     return " · ".join(shown)
 
 
-def buttons(
-    effects: Sequence[Effect], library: Library, language: str
-) -> tuple[tuple[ButtonSpec, ...], ...]:
-    """Return a button for each of these, which can be put back: the newest of them."""
-    some = [one for one in effects if one.name not in _UNTOLD][-_BUTTONS_MAX:]
-    if len(some) == 1:
-        return ((_button(some[0], text("actions.button-undo")),),)
-    return tuple(
-        (_button(one, text("receipts.button-undo", what=_short(_words(one, library, language)))),)
-        for one in some
-    )
+def buttons(calls: Sequence[str]) -> tuple[tuple[ButtonSpec, ...], ...]:
+    """Return the button that puts the one of these calls back, or shows what each of them did."""
+    if not calls:
+        return ()
+    if len(calls) == 1:
+        return ((_button(calls[0], text("actions.button-undo")),),)
+    return ((ButtonSpec(text("receipts.button-list"), encode("command", f"undo {LIST}")),),)
 
 
 def listed(
@@ -79,15 +76,15 @@ def listed(
         for number, (one, can) in enumerate(shown, 1)
     ]
     rows = [
-        [_button(one, text("receipts.button-number", number=number))]
+        [_button(one.id, text("receipts.button-number", number=number))]
         for number, (one, can) in enumerate(shown, 1)
         if can
     ]
     return message("\n".join((text("receipts.head"), *lines)), *rows)
 
 
-def _button(effect: Effect, label: str) -> ButtonSpec:
-    return ButtonSpec(label, encode("command", f"undo {effect.id}"))
+def _button(call_id: str, label: str) -> ButtonSpec:
+    return ButtonSpec(label, encode("command", f"undo {call_id}"))
 
 
 def _told(effect: Effect, library: Library, language: str) -> str:

@@ -51,7 +51,7 @@ from aouo.words.conversations import welcome
 
 _Rows: TypeAlias = Sequence[Sequence[ButtonSpec]]
 _Ask: TypeAlias = Callable[[Job, RunTurn], Awaitable[None]]
-_ASK, _LIST = "ask", "list"
+_ASK = "ask"
 _REDONE_WITHIN = timedelta(days=1)
 
 
@@ -108,7 +108,7 @@ class Acting:
         if begun := await self.replies.database.read(lambda tx: _begun(tx, job.id)):
             await self.run(job, begun)
             return
-        if call_id == _LIST:
+        if call_id == receipts.LIST:
             await self._list(job)
             return
         found = await self._effects(job, call_id, everywhere=bool(call_id))

@@ -193,7 +193,7 @@ class Commit:
                 journal.wish(tx, facts.session_id, facts.id, due)
             rows = [*self._also(tx, turn, text, now), *_without_restart(tx, turn, now)]
             if answer.shown or (not answer.drawn and _said_already(tx, facts.id, text)):
-                alone = [Rendered(receipt)] if receipt else []
+                alone = _clean([Rendered(receipt)] if receipt else [], turn)
                 return [*_queued(tx, turn, alone, filled, now, undo), *rows]
             skips = facts.onboarding and routes.offer_onboarding(tx, facts.pack, facts.tenant)
             buttons = (*undo, *(sentences.skip_introduction() if skips else ()))
@@ -208,9 +208,9 @@ class Commit:
         if answer.drawn or not (ctx.changed or ctx.facts.resumes):
             return "", ()
         effects = await self.database.read(lambda tx: turns.effects_in(tx, ctx.facts.id))
-        can = [one for one in effects if await self.undoable(one.id)]
-        about = turn.generation.library, ctx.facts.person.language
-        return receipts.line(effects, *about), receipts.buttons(can, *about)
+        can = [one.id for one in effects if await self.undoable(one.id)]
+        said = receipts.line(effects, turn.generation.library, ctx.facts.person.language)
+        return said, receipts.buttons(can)
 
     def _without_history(self, turn: Turn) -> str:
         """Return the line that messages before were left out, once a session; "" = none were."""

@@ -187,7 +187,7 @@ class Bringing:
             for one in turns.effects_in(tx, report.turn_id)
             if unmarked(one.result).strip() != report.text.strip()
         ]
-        receipt = receipts.line(effects, generation.library, inbound.person.language)
+        receipt = redact(receipts.line(effects, generation.library, inbound.person.language))
         tail = f"\n\n{receipt}" if receipt else ""
         tail += sentences.run_badge(
             report.name, report.pack if several else "", by_command=by_command
