@@ -17,7 +17,7 @@ from aouo.agent.context import TurnContext
 from aouo.facts.errors import GoingInCircles, OutcomeUnknown
 from aouo.facts.events import ActionCompleted, Thought
 from aouo.facts.ports import Clock, stamp
-from aouo.facts.records import AuditEntry, Spent
+from aouo.facts.records import AuditEntry, Effect, Spent
 from aouo.facts.transcript import AssistantSaid, Message, ToolCall, ToolReturned
 from aouo.facts.work import Job
 from aouo.guard.chain import Judged
@@ -279,7 +279,9 @@ class Calls:
         self._note(call.id, outcome.text, failed=outcome.failed)
         told = _TOLD if self._times[call.id] == _TOLD_AT else ""
         result = ToolReturned(call.id, call.name, outcome.text + told, outcome.failed)
-        turn.changed |= outcome.effect
+        if outcome.effect:
+            about = call.id, turn.facts.pack, call.name, self._prepared_as[call.id].payload
+            turn.effects.append(Effect(*about, outcome.text, unknown=outcome.unknown))
         state = "unknown" if outcome.unknown else "failed" if outcome.failed else "done"
         await self.journal.result(
             turn, result, state=state, effect=outcome.effect, given=call.arguments

@@ -6,8 +6,8 @@ import re
 
 _LOOKED_AT_CHARS = 300
 _BEFORE = (
-    r"^\W*(?:(?:ok|okay|alright|all right|sure|great|perfect|yes|of course|gut|klar|alles klar|gern|"
-    r"super|ja|in ordnung)\b[\s,.!:–—-]*)*"
+    r"^\W*(?:(?:ok|okay|alright|all right|sure|great|perfect|yes|of course|gut|klar|alles klar|"
+    r"gern|super|ja|in ordnung)\b[\s,.!:–—-]*)*"
 )
 _EN = (
     "saved|added|noted|sent|deleted|removed|updated|scheduled|booked|paid|created|cancelled|"
@@ -22,8 +22,8 @@ _DE = (
 _END = r"(?=\s*(?:[.!,;✓✅👍]|$)|\s+(?:it|that|this|the|your|for you)\b)"
 _DONE = re.compile(rf"{_BEFORE}(?:all done|done|erledigt|fertig|gemacht){_END}", re.IGNORECASE)
 _EFFECT = re.compile(
-    rf"{_BEFORE}(?:(?:{_EN}|{_DE}){_END}"
-    rf"|(?:i(?:['’]ve| have)|we(?:['’]ve| have))\s+(?:\w+ly\s+|just\s+|now\s+|already\s+)?(?:{_EN})\b"
+    rf"{_BEFORE}(?:(?!noted|notiert|gemerkt)(?:{_EN}|{_DE}){_END}"
+    rf"|(?:i|we)(?:['’]ve| have)\s+(?:\w+ly\s+|just\s+|now\s+|already\s+)?(?:{_EN})\b"
     rf"|(?:it|that)(?:['’]s| is| has been)\s+(?:now\s+|been\s+)?(?:{_EN})\b"
     rf"|(?:ich habe?|hab|das habe ich)\b[^.!?\n]{{0,120}}?\b(?:{_DE})\b"
     rf"|(?:es|das) (?:ist|wurde)\s+(?:jetzt\s+|nun\s+)?(?:{_DE})\b)",
@@ -41,8 +41,8 @@ _ASKS_BACK = re.compile(
 def says_done(answer: str, asked: str, *, looked: bool) -> bool:
     """Whether an answer to the words `asked` begins by saying that something was changed or sent.
 
-    A question about what is or was may be answered so; a mere "done" may also be about a look,
-    where the turn had `looked`.
+    A mere "noted" says that it was heard, a question about what is or was may be answered so, and
+    a mere "done" may be about a look, where the turn had `looked`.
     """
     if _ASKS_BACK.match(asked):
         return False

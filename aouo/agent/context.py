@@ -15,7 +15,16 @@ from aouo.facts import transcript
 from aouo.facts.errors import Bound, ProviderError
 from aouo.facts.events import Event, LlmToken, Thought
 from aouo.facts.ports import ChatModel, Rendered, TurnView
-from aouo.facts.records import AuditEntry, FailedTry, Past, Recorded, Section, Spent, Summary
+from aouo.facts.records import (
+    AuditEntry,
+    Effect,
+    FailedTry,
+    Past,
+    Recorded,
+    Section,
+    Spent,
+    Summary,
+)
 from aouo.facts.work import Facts
 from aouo.guard.chain import Judged
 from aouo.guard.prepared import Outcome, PreparedCall
@@ -250,7 +259,7 @@ class TurnContext:
         self.publish = publish
         self.sources = dict.fromkeys(facts.sources)
         self.by_person = False  # its call is what somebody tapped, wrote or filled in
-        self.changed = False  # one of its calls changed something, or may have
+        self.effects: list[Effect] = []  # what its calls changed since it began, or was taken up
         self.only_looks = False  # somebody said no to a call
         self.past = Past()
         self.history: list[transcript.Message] = []

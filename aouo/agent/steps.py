@@ -135,8 +135,8 @@ def _loaded(said: Sequence[Message]) -> list[str]:
 
 _NUDGE = "[You gave no answer. Say what you found or did, or what you need from the person.]"
 _NOTHING_DONE = (
-    "[You said that something was done, but no call of this turn has changed or sent anything. If it "
-    "is to be done, do it with a tool now. Otherwise answer once more, and say what is so.]"
+    "[You said that something was done, but no call of this turn has changed or sent anything. If "
+    "it is to be done, do it with a tool now. Otherwise answer once more, and say what is so.]"
 )
 _LENGTH_NOTE = "\n\n_(cut off: the model reached its answer limit)_"
 
@@ -257,7 +257,7 @@ def decide() -> Step[DispatchContext]:
 
 def _is_unfounded(turn: TurnContext, answer: str) -> bool:
     """Whether an answer to a person says that something was done, and nothing was."""
-    if turn.changed or turn.facts.resumes or turn.facts.origin not in PEOPLE:
+    if turn.effects or turn.facts.resumes or turn.facts.origin not in PEOPLE:
         return False
     asked = next((one.text for one in turn.said if isinstance(one, UserSaid)), "")
     return says_done(answer, asked, looked=turn.tool_calls > 0)

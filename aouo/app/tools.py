@@ -212,7 +212,7 @@ def guarded_tools(
         database=database,
         clock=clock,
         bind=fence.bind,
-        judges=[protection.judge, fence.judge, Flow(is_owner).judge],
+        judges=[protection.judge, fence.judge, Flow(is_owner, stores.folder).judge],
         keep=partial(keep, database=database, clock=clock),
         redact=redact,
         hidden=hiding(home=home.path, media=home.media, folder_of=stores.folder),

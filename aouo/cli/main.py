@@ -142,6 +142,7 @@ _VERBS = {
     "cron": ("aouo.cli.cron:cron", "Make, list, change, run and remove schedules."),
     "try": ("aouo.cli.talk:try_", "Try it here, without account, key or network."),
     "people": ("aouo.cli.talk:people", "Say who is let in; let in, put out, forget."),
+    "undo": ("aouo.cli.talk:undo", "List what was changed last; put it back."),
     "grants": ("aouo.cli.talk:grants", "List what is allowed for good; take it back."),
     "ask": ("aouo.cli.talk:ask", "Say something here, and print the answer."),
     "chat": ("aouo.cli.talk:chat", "Talk to a pack in this terminal."),

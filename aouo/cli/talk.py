@@ -71,6 +71,13 @@ def grants(how: str | None, number: int | None) -> None:
     _say(f"/grants {how} {number}" if how else "/grants")
 
 
+@click.command()
+@click.argument("call", required=False, default="list")
+def undo(call: str) -> None:
+    """List what was changed last, or put CALL of the list back."""
+    _say(f"/undo {call}")
+
+
 def _say(text: str, pack: str = "") -> None:
     import asyncio
 

@@ -80,6 +80,20 @@ class AuditEntry:
     judge: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """A call that changed something: of which pack, what it was given and told, when it began (""
+    = just now); `unknown`: it may have changed something."""
+
+    id: str
+    pack: str
+    name: str
+    given: Mapping[str, Any]
+    result: str
+    started_at: str = ""
+    unknown: bool = False
+
+
 ChangeKind: TypeAlias = Literal["install", "upgrade", "remove"]
 
 

@@ -7,13 +7,17 @@ the person whose turn it is has named, in their own words, each place that a cal
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeGuard
 
 from aouo.facts.records import ANY_TARGET, Sink
 from aouo.guard import targets
+from aouo.guard.paths import KEPT_BYTES, KEPT_FILES
 from aouo.guard.prepared import Allowed, Ask, Blocked, Heard, Lasting, PreparedCall, Verdict, Why
 from aouo.guard.targets import Target
 from aouo.plumbing.secret_shapes import shape_spans
+from aouo.plumbing.trees import TooMuch, walk
 
 ALWAYS_ASKED: frozenset[Sink] = frozenset({"spend", "destroy", "admit"})
 """Asked about in a turn that has read strangers' words, whatever the person has named."""
@@ -21,6 +25,7 @@ VIOLATION = (
     "Blocked: IFC violation. What looks like a key or a password goes nowhere but to this chat. "
     "Leave it out."
 )
+_LEAVES: frozenset[Sink] = frozenset({"tell", "spend", "admit", "run"})
 _FREE: frozenset[Sink] = frozenset({"look", "own"})
 _SERVERS = "mcp__"
 _WRITES = "write_file"
@@ -38,13 +43,19 @@ def needs_words(action: PreparedCall, labels: Sequence[str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """`is_owner` tells whether the id of a person is the owner's."""
+    """`is_owner` tells whether the id of a person is the owner's; `folder_of` gives the data folder
+    of a pack for a tenant."""
 
     is_owner: Callable[[str], bool]
+    folder_of: Callable[[str, str], Path]
 
     def judge(self, action: PreparedCall) -> Verdict:
-        """Judge a call by what its turn has read, and by whose it is. Pure, except for looking
-        whether a file that would be written is there."""
+        """Judge a call by what its turn has read, whose it is, and whether what it changes can be
+        put back. Pure, except for looking how large files are."""
+        verdict = self._judged(action)
+        return replace(verdict, for_good=True) if self._is_for_good(action, verdict) else verdict
+
+    def _judged(self, action: PreparedCall) -> Verdict:
         heard = action.heard or Heard("", "")
         unseen = [address for address in action.visits if not _is_seen(address, heard)]
         if _carries_a_key(action, unseen):
@@ -52,17 +63,40 @@ class Flow:
         if self._is_of_another(action):
             always = ANY_TARGET if action.sink == "look" and not unseen else _whole(action)
             return _ask(action, "the owner's, used by another person", [always], "person")
-        if not action.labels or action.by_person:
-            return Allowed("said by the person" if action.by_person else "no stranger's words")
+        if action.by_person:
+            return Allowed("said by the person")
+        if (action.sink == "destroy" or _is_too_large(action)) and self._is_lost(action):
+            return _ask(action, "no copy of what is there", [_whole(action)], "lost")
+        if not action.labels:
+            return Allowed("no stranger's words")
         if unseen:
             return _ask(action, "an address nobody named", map(_of, unseen), "read")
-        if action.sink in ALWAYS_ASKED or _overwrites(action):
+        if action.sink in ALWAYS_ASKED:
             return _ask(action, f"{action.sink} after strangers' words", [_whole(action)], "spends")
         if action.sink in _FREE and not _is_remote(action):
             return Allowed("leaves nothing that cannot be taken back")
         if unsaid := _unsaid(action, heard.own):
             return _ask(action, "a target the person did not name", unsaid, "read")
         return Allowed("the person named where it leads")
+
+    def _is_for_good(self, action: PreparedCall, verdict: Verdict) -> TypeGuard[Ask]:
+        """Whether a question is about what cannot be put back: it is told, or elsewhere, or too
+        large to be kept."""
+        leaves = action.sink in _LEAVES or action.tool.startswith(_SERVERS)
+        return isinstance(verdict, Ask) and (leaves or self._is_lost(action))
+
+    def _is_lost(self, action: PreparedCall) -> bool:
+        """Whether a tool of ours or of a pack changes more than a copy is kept of."""
+        if action.tool.startswith(_SERVERS):
+            return False
+        if not action.tool.startswith(f"{action.facts.pack}__"):
+            return _is_too_large(action)
+        folder = self.folder_of(action.facts.pack, action.facts.tenant)
+        try:
+            sizes = (found.facts.st_size for found in walk(folder, most=KEPT_FILES))
+            return sum(sizes) > KEPT_BYTES
+        except (OSError, TooMuch):
+            return True
 
     def _is_of_another(self, action: PreparedCall) -> bool:
         """Whether somebody else uses what is the owner's alone."""
@@ -76,9 +110,10 @@ def _is_remote(action: PreparedCall) -> bool:
     return action.sink == "own" and action.tool.startswith(_SERVERS)
 
 
-def _overwrites(action: PreparedCall) -> bool:
-    """Whether a file that is there would be replaced: nothing keeps what it held."""
-    return action.tool == _WRITES and any(one.path.exists() for one in action.paths)
+def _is_too_large(action: PreparedCall) -> bool:
+    """Whether a file would be replaced of which no copy is kept."""
+    files = (one.path for one in action.paths if action.tool == _WRITES)
+    return any(path.is_file() and path.stat().st_size > KEPT_BYTES for path in files)
 
 
 def _carries_a_key(action: PreparedCall, unseen: Sequence[str]) -> bool:

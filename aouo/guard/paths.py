@@ -27,6 +27,8 @@ _LONGEST_PATH = 4096
 """In characters; no system call takes a longer path."""
 KEPT_BYTES = 20_000_000
 """Of a file, or of the folder of a tool: what it held before a call is kept up to this size."""
+KEPT_FILES = 2_000
+"""So many files of the folder of a tool, at most."""
 MAX_FOLDERS = 64
 _MAX_PATH_BYTES = 1_024
 _MAX_NAME_BYTES = 255

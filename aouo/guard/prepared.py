@@ -80,10 +80,10 @@ class Lasting:
     shown: str = ""
 
 
-Why: TypeAlias = Literal["fence", "read", "spends", "person"]
+Why: TypeAlias = Literal["fence", "read", "spends", "person", "lost"]
 """Why the owner is asked: a file outside the fence; a target that nobody named, in a turn that has
 read strangers' words; what is asked about in any such turn; what is the owner's, used by another
-person."""
+person; what is there is too large for a copy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +102,8 @@ class Ask:
     why: Why = "fence"
     arguments: str = ""
     """As the model wrote them, for the card."""
+    for_good: bool = False
+    """It cannot be put back."""
 
     def joined(self, other: Ask) -> Ask:
         """Return the question for what two judges ask about the same call."""
@@ -111,6 +113,7 @@ class Ask:
             subject="\n".join(dict.fromkeys((self.subject, other.subject))),
             always=(*self.always, *other.always) if self.always and other.always else (),
             why=other.why,
+            for_good=self.for_good or other.for_good,
         )
 
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Final, Literal, LiteralString
+from typing import Any, Final, Literal, LiteralString
 
 from aouo.facts import transcript
 from aouo.facts.address import ConversationAddress, Lane
 from aouo.facts.events import Inbound, Thought
 from aouo.facts.ids import ulid
-from aouo.facts.records import NEWEST, HistoryEntry
+from aouo.facts.records import NEWEST, Effect, HistoryEntry
 from aouo.facts.work import OpenTurn
 from aouo.store.database import Tx
 from aouo.store.jobs import inbound_of
@@ -307,20 +307,6 @@ def session_of_job(tx: Tx, job_id: int) -> str:
     return tx.text("SELECT session_id FROM turns WHERE job_id = ? ORDER BY id DESC LIMIT 1", job_id)
 
 
-@dataclass(frozen=True, slots=True)
-class Effect:
-    """A call that changed something: of which pack, when it began, what it was asked and told;
-    `unknown`: it may have changed something."""
-
-    id: str
-    pack: str
-    name: str
-    arguments: str
-    result: str
-    started_at: str
-    unknown: bool
-
-
 _EFFECTS: Final = (
     "SELECT c.id, t.pack, c.name, c.arguments, c.result, c.started_at, c.state = 'unknown' AS "
     "unknown FROM tool_calls AS c JOIN turns AS t ON t.id = c.turn_id "
@@ -345,7 +331,7 @@ def effects_of(
         *chat,
         *(call_id, call_id, call_id),
     )
-    return [made(Effect, row) for row in rows]
+    return [_effect(row) for row in rows]
 
 
 def effects_in(tx: Tx, turn_id: str) -> list[Effect]:
@@ -355,7 +341,12 @@ def effects_in(tx: Tx, turn_id: str) -> list[Effect]:
         "ORDER BY c.started_at, c.rowid",
         turn_id,
     )
-    return [made(Effect, row) for row in rows]
+    return [_effect(row) for row in rows]
+
+
+def _effect(row: sqlite3.Row) -> Effect:
+    given: Mapping[str, Any] = json.loads(row["arguments"]) if row["arguments"] else {}
+    return made(Effect, row, given=given)
 
 
 def asked_for(tx: Tx, call_id: str) -> tuple[str, Inbound] | None:

@@ -9,17 +9,19 @@ from contextlib import suppress
 from typing import Any, TypeAlias, cast
 
 from aouo.facts.ports import ButtonSpec, Rendered
+from aouo.facts.records import Effect
 from aouo.facts.taps import encode
 from aouo.guard.targets import values_of
 from aouo.packs.library import Library
 from aouo.plumbing.web.envelope import unmarked
-from aouo.store.turns import Effect
 from aouo.words.catalogue import message, one_line, text
 
 _UNTOLD = frozenset({"msg", "tts", "onboarding_done", "journal_add", "memory_edits"})
 """What these change is seen in the chat, or nothing that anybody asked for."""
 LIST = "list"
 """What `/undo` is followed by where it shows what can be put back."""
+ID_CHARS = 8
+"""So many characters at the end of a call's id name it to a person."""
 _MOST, _LISTED, _NAME_CHARS = 5, 10, 40
 _COUNTED = {"saved": "saved", "inserted": "saved", "updated": "changed", "deleted": "deleted"}
 _Arguments: TypeAlias = Mapping[str, Any]
@@ -51,6 +53,11 @@ def buttons(calls: Sequence[str]) -> tuple[tuple[ButtonSpec, ...], ...]:
         return ()
     if len(calls) == 1:
         return ((_button(calls[0], text("actions.button-undo")),),)
+    return all_of_them()
+
+
+def all_of_them() -> tuple[tuple[ButtonSpec, ...], ...]:
+    """Return the button that shows what each call did."""
     return ((ButtonSpec(text("receipts.button-list"), encode("command", f"undo {LIST}")),),)
 
 
@@ -59,9 +66,11 @@ def listed(
     library: Library,
     language: str,
     when: Callable[[str], str],
+    *,
+    typed: bool,
 ) -> Rendered:
     """Return the answer to `/undo list`: each effect with whether it can be put back, newest first;
-    `when` says a moment."""
+    `when` says a moment. `typed`: there are no buttons to tap, but ids to write."""
     shown = [one for one in effects if one[0].name not in _UNTOLD][:_LISTED]
     if not shown:
         return message(text("actions.no-undo"))
@@ -71,8 +80,8 @@ def listed(
             number=number,
             when=when(one.started_at),
             what=_words(one, library, language),
-            id=one.id,
         )
+        + (f" · {one.id[-ID_CHARS:].lower()}" if typed else "")
         for number, (one, can) in enumerate(shown, 1)
     ]
     rows = [
@@ -94,7 +103,7 @@ def _told(effect: Effect, library: Library, language: str) -> str:
 
 def _words(effect: Effect, library: Library, language: str) -> str:
     """Return what a call did, in a few words."""
-    given = _parsed(effect.arguments)
+    given = effect.given
     match effect.name:
         case "persist":
             told = [_of_rows(*one, count) for one, count in _rows(effect).items()]

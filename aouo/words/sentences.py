@@ -92,7 +92,8 @@ def _call(asked: Asked) -> str:
     said = text("questions.before", count=before) if before else text("questions.never-before")
     subject = one_line(" · ".join(ask.subject.splitlines()), _SHOWN_TARGETS_CHARS)
     to = f" → {subject}" if subject else ""
-    return f"{action.tool}{to}\n{ask.arguments}\n{said}"
+    last = f" {text('questions.for-good')}" if ask.for_good else ""
+    return f"{action.tool}{to}\n{ask.arguments}\n{said}{last}"
 
 
 def _why(ask: Ask, sources: Sequence[str]) -> str:
@@ -104,6 +105,8 @@ def _why(ask: Ask, sources: Sequence[str]) -> str:
             return text("questions.why-person")
         case "read":
             return text("questions.why-read", sources=named)
+        case "lost":
+            return text("questions.why-lost")
         case "spends":
             return text("questions.why-spends", sources=named)
 

@@ -17,7 +17,7 @@ import subprocess
 import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Generator, Sequence
 from contextlib import asynccontextmanager, closing, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -26,7 +26,7 @@ from aouo.plumbing.home import Home
 from tests.fakes.databases import put_database
 from tests.fakes.model_server import Body, ModelServer, Reply
 from tests.path.kill_runner import STDERR
-from tests.path.world import ROOT
+from tests.path.world import ROOT, without_receipt
 
 T = TypeVar("T")
 
@@ -219,8 +219,9 @@ class Place:
             yield rows
 
     async def said(self) -> list[ChatMessage]:
-        """What the bot shows to Ada, in order."""
-        shown = [one for one in await self.emulator.client.messages(ADA) if one.from_bot]
+        """What the bot shows to Ada, in order, without the lines that say what a turn changed."""
+        found = await self.emulator.client.messages(ADA)
+        shown = [replace(one, text=without_receipt(one.text)) for one in found if one.from_bot]
         self._read.update(one.text for one in shown)
         return shown
 

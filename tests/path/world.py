@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -117,7 +117,8 @@ class Running:
     async def ask(
         self, text: str, *, user: int = ADA, chat: int = 0, thread: int | None = None
     ) -> ChatMessage:
-        """Say something and return the bot's next message there, once it is no status line.
+        """Say something and return the bot's next message there, once it is no status line, without
+        the line that says what the turn changed.
 
         On a busy machine an answer may be late enough to be announced by one.
         """
@@ -129,7 +130,8 @@ class Running:
             since = [m for m in found if m.from_bot and m.id >= first.id]
             return next((m for m in since if not m.text.startswith(STATUS)), None)
 
-        return first if not first.text.startswith(STATUS) else await self.people.until(look)
+        answer = first if not first.text.startswith(STATUS) else await self.people.until(look)
+        return replace(answer, text=without_receipt(answer.text))
 
     async def rows(self, sql: str, *values: Any) -> list[dict[str, Any]]:
         def read(tx: Tx) -> list[dict[str, Any]]:

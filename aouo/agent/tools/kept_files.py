@@ -14,7 +14,7 @@ from pathlib import Path
 
 from aouo.facts.errors import ToolFailed
 from aouo.facts.ports import Clock, stamp
-from aouo.guard.paths import KEPT_BYTES, failed, parent
+from aouo.guard.paths import KEPT_BYTES, KEPT_FILES, failed, parent
 from aouo.plumbing import failpoint
 from aouo.plumbing.trees import TooMuch, new_file, open_file, remove, walk
 from aouo.store import kept_changes
@@ -22,7 +22,6 @@ from aouo.store.database import Database, Tx
 from aouo.store.kept_changes import Kept
 
 CHANGED_SINCE = "What it changed has been changed again since."
-_MOST_FILES = 2_000
 _LEAST_FREE_BYTES = 100_000_000
 """Nothing is written to a disk with less space left, since our database may be on it."""
 
@@ -147,7 +146,7 @@ class KeptFiles:
         remove(copy)
         copy.mkdir(mode=0o700, parents=True)
         try:
-            for found in walk(own, most=_MOST_FILES):
+            for found in walk(own, most=KEPT_FILES):
                 if not found.is_file:
                     continue
                 with open_file(own / found.path) as file:
@@ -186,7 +185,7 @@ class KeptFiles:
         manifest: dict[str, str] = json.loads(note.before or b"{}")
         changed: list[Kept] = []
         try:
-            there = {found.path for found in walk(own, most=2 * _MOST_FILES) if found.is_file}
+            there = {found.path for found in walk(own, most=2 * KEPT_FILES) if found.is_file}
             for path in sorted(there | manifest.keys()):
                 now = _digest(_held(own / path)) if path in there else ""
                 if now == manifest.get(path, ""):

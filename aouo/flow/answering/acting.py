@@ -19,7 +19,7 @@ from aouo.facts.errors import PlatformRefused, RouteRequiredError, ToolFailed
 from aouo.facts.events import Button, Inbound, Text, Triggered
 from aouo.facts.people import PEOPLE
 from aouo.facts.ports import NO_MODEL, ButtonSpec, iso
-from aouo.facts.records import Cause
+from aouo.facts.records import Cause, Effect
 from aouo.facts.schedule import ZoneOf
 from aouo.facts.taps import encode
 from aouo.facts.transcript import AssistantSaid, ToolReturned
@@ -112,13 +112,17 @@ class Acting:
             await self._list(job)
             return
         found = await self._effects(job, call_id, everywhere=bool(call_id))
+        if call_id and not found:
+            end = call_id.upper() if len(call_id) == receipts.ID_CHARS else "-"
+            those = await self._effects(job, everywhere=True)
+            found = [one for one in those if one.id.endswith(end)]
         if then == _ASK and found:
             await self._hand_over(job, found[0], ask)
             return
         for one in found:
             if await self.undoing.undoable(one.id):
                 said = f"/undo {one.id}" if call_id else "/undo"
-                again = one.name == UNDO and not json.loads(one.arguments).get("again")
+                again = one.name == UNDO and not one.given.get("again")
                 wanted = {"call": one.id, **({"again": True} if again else {})}
                 await self.run(job, RunTurn(one.pack, said, act=Act(UNDO, wanted)))
                 return
@@ -128,7 +132,7 @@ class Acting:
 
     async def _effects(
         self, job: Job, call_id: str = "", *, everywhere: bool = False
-    ) -> list[turns.Effect]:
+    ) -> list[Effect]:
         """Return what this person's calls changed, here or, where they are alone, everywhere."""
         inbound = job.inbound
         where = None if everywhere and inbound.chat_kind == "private" else inbound.address
@@ -146,7 +150,9 @@ class Acting:
             return f"{datetime.fromisoformat(moment).astimezone(zone):%Y-%m-%d %H:%M}"
 
         library = self.replies.library()
-        await self.replies.answer(job, receipts.listed(shown, library, person.language, when))
+        typed = job.inbound.address.platform != "tg"
+        said = receipts.listed(shown, library, person.language, when, typed=typed)
+        await self.replies.answer(job, said)
 
     async def redo(self, job: Job, call_id: str) -> None:
         """Make the very call that was refused a turn that nobody watched: its person wants it now,
@@ -181,7 +187,7 @@ class Acting:
         else:
             await self.replies.answer(job, touring.over(pack, language))
 
-    async def _hand_over(self, job: Job, effect: turns.Effect, ask: _Ask) -> None:
+    async def _hand_over(self, job: Job, effect: Effect, ask: _Ask) -> None:
         """Let the model answer the words that a phrase took, once its effect is put back."""
         cause = Cause("undo", person=job.inbound.person.id)
         try:

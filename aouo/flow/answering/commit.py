@@ -205,9 +205,11 @@ class Commit:
         """Return the line that says what a model's turn changed, with what puts it back; an
         action's answer is its own."""
         ctx = turn.ctx
-        if answer.drawn or not (ctx.changed or ctx.facts.resumes):
+        if answer.drawn or not (ctx.effects or ctx.facts.resumes):
             return "", ()
-        effects = await self.database.read(lambda tx: turns.effects_in(tx, ctx.facts.id))
+        effects = ctx.effects
+        if ctx.facts.resumes:
+            effects = await self.database.read(lambda tx: turns.effects_in(tx, ctx.facts.id))
         can = [one.id for one in effects if await self.undoable(one.id)]
         said = receipts.line(effects, turn.generation.library, ctx.facts.person.language)
         return said, receipts.buttons(can)

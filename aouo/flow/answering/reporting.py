@@ -202,7 +202,9 @@ class Bringing:
             last.append(sentences.run_refused(shown))
         if not words or _is_said(words, parts):
             return [*with_tail(parts, tail), *last]
-        answer = messages_of_answer(words, tail=tail, max_parts=max_parts)
+        answer = [*messages_of_answer(words, tail=tail, max_parts=max_parts)]
+        if receipt:
+            answer[-1] = replace(answer[-1], buttons=receipts.all_of_them())
         clean = partial(without_secrets, redactor=generation.redactor, previews=previews)
         return [*parts, *map(clean, answer), *last]
 

@@ -29,6 +29,7 @@ from aouo.store import (
     forgetting,
     jobs,
     journal,
+    kept_changes,
     kept_reports,
     memory_versions,
     off_record,
@@ -218,6 +219,9 @@ class Tidying:
             gone["schedules"] = await self._in_parts(schedules.prune, before)
         if days.messages_days:
             gone |= await self._forget(iso(now - timedelta(days=days.messages_days)), gone)
+        gone["copies"] = 0
+        while some := await self.database.transact(kept_changes.prune):
+            gone["copies"] += some
         gone["media"] = await self._prune_media(days.media_days)
         if any(gone.values()):
             log.info("pruned", **gone)

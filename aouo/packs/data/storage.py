@@ -222,12 +222,12 @@ class PackStore:
         return "".join(kept).removeprefix(_ELSEWHERE)
 
     def undo(self, call_id: str, now: str, *, by: str = "") -> bool:
-        """Put back what a call changed; False = it changed no row. The call `by` can be put back in
-        the same way, "" = nothing can; the same twice is once.
+        """Put back what a call changed; False = no row, or not any more. The call `by` can be put
+        back in the same way, "" = nothing can; the same twice is once.
 
         Raises:
-            ToolFailed: it changed nothing that is known, it was put back before, or the rows were
-                changed since.
+            ToolFailed: it changed nothing that is known, another call than `by` put it back, or the
+                rows were changed since.
         """
         with self._lock, _worded(lambda error: self._guard.refusal or str(error)):
             self._connection.execute("BEGIN IMMEDIATE")
@@ -240,7 +240,7 @@ class PackStore:
                 if not kept and not self._kept(call_id):
                     raise ToolFailed("There is nothing of it that could be put back.")
                 fresh = [undo for undo, undone in kept if not undone]
-                if kept and not fresh and not (by and self._kept(by)):
+                if kept and not fresh and by and not self._kept(by):
                     raise ToolFailed("It was put back before.")
                 for number, undo in enumerate(fresh, 1):
                     self._changes.put_back(undo)
