@@ -345,8 +345,11 @@ def effects_in(tx: Tx, turn_id: str) -> list[Effect]:
 
 
 def _effect(row: sqlite3.Row) -> Effect:
-    given: Mapping[str, Any] = json.loads(row["arguments"]) if row["arguments"] else {}
-    return made(Effect, row, given=given)
+    try:
+        given: Any = json.loads(row["arguments"])
+    except (ValueError, RecursionError):  # forgotten, or never whole
+        given = {}
+    return made(Effect, row, given=given if isinstance(given, dict) else {})
 
 
 def asked_for(tx: Tx, call_id: str) -> tuple[str, Inbound] | None:
