@@ -25,7 +25,7 @@ _EFFECT = re.compile(
     rf"{_BEFORE}(?:(?!noted|notiert|gemerkt)(?:{_EN}|{_DE}){_END}"
     rf"|(?:i|we)(?:['’]ve| have)\s+(?:\w+ly\s+|just\s+|now\s+|already\s+)?(?:{_EN})\b"
     rf"|(?:it|that)(?:['’]s| is| has been)\s+(?:now\s+|been\s+)?(?:{_EN})\b"
-    rf"|(?:ich habe?|hab|das habe ich)\b[^.!?\n]{{0,120}}?\b(?:{_DE})\b"
+    rf"|(?:ich habe?|hab|das habe ich)\b(?:(?!\bnicht|\bkein|\bnie)[^.!?\n]){{0,120}}?\b(?:{_DE})\b"
     rf"|(?:es|das) (?:ist|wurde)\s+(?:jetzt\s+|nun\s+)?(?:{_DE})\b)",
     re.IGNORECASE,
 )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Final, Literal, LiteralString
+from typing import Any, Final, Literal, LiteralString, cast
 
 from aouo.facts import transcript
 from aouo.facts.address import ConversationAddress, Lane
@@ -349,7 +349,8 @@ def _effect(row: sqlite3.Row) -> Effect:
         given: Any = json.loads(row["arguments"])
     except (ValueError, RecursionError):  # forgotten, or never whole
         given = {}
-    return made(Effect, row, given=given if isinstance(given, dict) else {})
+    known = cast("dict[str, Any]", given) if isinstance(given, dict) else {}
+    return made(Effect, row, given=known)
 
 
 def asked_for(tx: Tx, call_id: str) -> tuple[str, Inbound] | None:

@@ -222,7 +222,7 @@ class Place:
         """What the bot shows to Ada, in order, without the lines that say what a turn changed."""
         found = await self.emulator.client.messages(ADA)
         shown = [replace(one, text=without_receipt(one.text)) for one in found if one.from_bot]
-        self._read.update(one.text for one in shown)
+        self._read.update(one.text for one in (*found, *shown) if one.from_bot)
         return shown
 
     async def until(self, look: Callable[[], Awaitable[T | None]]) -> T:

@@ -127,7 +127,7 @@ class KeptFiles:
             elif path.exists():
                 with parent(path) as folder:
                     os.unlink(path.name, dir_fd=folder)
-            failpoint.reached("after a file was put back")
+            failpoint.reached("after a file was put back, a copy was kept")
 
     async def _of(self, call_id: str) -> list[Kept]:
         kept = await self.database.read(lambda tx: kept_changes.of_call(tx, call_id))

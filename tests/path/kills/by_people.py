@@ -426,6 +426,75 @@ class Toured(Scenario):
         return [*_unlike("notes", rows, []), *_unlike("shown", unlike, [])]
 
 
+TIDY = '''\
+from pathlib import Path
+
+
+def tidy() -> str:
+    """Change a file, make one and remove one."""
+    Path("a.txt").write_text("new")
+    Path("b.txt").write_text("new")
+    Path("c.txt").unlink(missing_ok=True)
+    return "tidied"
+'''
+
+
+@dataclass(frozen=True)
+class FilesUndone(Scenario):
+    """A call changes files; the person says that it be put back."""
+
+    tool: str = "write_file"
+    given: tuple[tuple[str, str], ...] = (("path", "a.txt"), ("content", "new"))
+
+    def prepare(self, here: Place) -> None:
+        pack = here.home.packs / "scribe"
+        (pack / "tools").mkdir(parents=True)
+        (pack / "pack.yml").write_text(
+            "name: scribe\nversion: 0.1.0\ndisplay_name: Scribe\n"
+            "permissions: {tools: [files, pack]}\n"
+        )
+        (pack / "tools" / "tidy.py").write_text(TIDY)
+        folder = here.home.pack_folder("scribe")
+        folder.mkdir(parents=True)
+        for name in ("a.txt", "c.txt"):
+            (folder / name).write_text("old")
+
+    def model(self, body: Body) -> Reply | str:
+        if body["messages"][-1]["role"] == "tool":
+            return self.answers[0]
+        return Says(calls=(CallPart(self.tool, dict(self.given)),))
+
+    async def person(self, here: Place) -> None:
+        await super().person(here)
+        await here.until_said(self.answers[0])
+        await here.emulator.client.say(ADA, ADA, "/undo")
+
+    async def live(self, here: Place) -> None:
+        async def undone() -> bool:
+            done = here.rows("SELECT 1 FROM jobs WHERE state = 'done' AND body LIKE '%undo%'")
+            unsent = here.rows("SELECT 1 FROM deliveries WHERE state IN ('queued', 'sending')")
+            return here.is_dead or bool(done and not unsent)
+
+        await here.settle([self.answers[0]])
+        await here.until(undone)
+        await here.end()
+
+    async def problems(self, here: Place) -> list[str]:
+        """Wherever it was killed, the folder is as it was."""
+        folder = here.home.pack_folder("scribe")
+        held = {file.name: file.read_text() for file in folder.iterdir() if file.suffix == ".txt"}
+        copies = here.home.copies
+        left = [file.name for file in copies.iterdir()] if copies.is_dir() else []
+        ends = "count(*) FILTER (WHERE stage IN ('EXECUTED', 'FAILED', 'BLOCKED')) AS ends"
+        odd = here.rows(f"SELECT call_id, {ends} FROM audit GROUP BY call_id HAVING ends <> 1")
+        return [
+            *_unlike("files", held, {"a.txt": "old", "c.txt": "old"}),
+            *_unlike("copies", left, []),
+            *_unlike("audit", odd, []),
+            *_unlike("open", here.rows("SELECT id FROM jobs WHERE state <> 'done'"), []),
+        ]
+
+
 class HandedOver(Scenario):
     """A phrase acts, and a tap has the model answer its words instead."""
 
@@ -494,6 +563,23 @@ ROWS = {
     ),
     "an action that is put back": Row(
         Undone(said=("note: buy tea",), answers=(PUT_BACK,)), at=range(1 + START_UP, 64, 3)
+    ),
+    "a file that is put back": Row(
+        FilesUndone(packs=(), said=("write it",), answers=("Written.",)),
+        at=range(1 + START_UP, 80, 3),
+    ),
+    "files of a tool that are put back": Row(
+        FilesUndone(
+            packs=(), said=("tidy up",), answers=("Tidied.",), tool="scribe__tidy", given=()
+        ),
+        at=range(1 + START_UP, 80, 3),
+    ),
+    "each step of files that are put back": Row(
+        FilesUndone(
+            packs=(), said=("tidy up",), answers=("Tidied.",), tool="scribe__tidy", given=()
+        ),
+        at=range(1, 6),
+        among="a copy was kept",
     ),
     "somebody who wants to be forgotten": Row(
         Forgotten(

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from aouo.emulator import ChatMessage
+from aouo.guard.paths import KEPT_BYTES
 from tests.fakes.model_server import CallPart
 from tests.path.buttons.test_menus import tap
 from tests.path.looking import said, settled
@@ -162,3 +163,127 @@ async def test_each_change_is_put_back_and_that_is_put_back_as_well(
     assert undone.text == "Put back as it was."
     assert redone.text == "It stands again."
     assert [one["stage"] for one in stages] == ["PROPOSED", "EVALUATED", "EXECUTED"] * 3
+
+
+async def test_what_was_changed_since_stays_and_that_is_said(world: World, desk: Path) -> None:
+    async with world.running() as bot:
+        shown = await turn(world, bot, write("a.txt", "new"))
+        (desk / "a.txt").write_text("of another hand")
+        told = await pressed(bot, shown, "Undo")
+
+    assert told.text == (
+        "It cannot be put back any more: it was put back before, or changed again since."
+    )
+    assert files_in(desk) == {"a.txt": "of another hand"}
+
+
+@pytest.mark.usefixtures("old_files")
+async def test_a_folder_that_is_too_large_is_not_copied_and_nobody_offers_it(
+    world: World, desk: Path
+) -> None:
+    (desk / "big.bin").write_bytes(bytes(KEPT_BYTES))
+    async with world.running() as bot:
+        shown = await turn(world, bot, CallPart("desk__tidy", {}))
+        listed = await bot.ask("/undo list")
+
+    assert (shown.text, labels(shown)) == ("There.\n\n✓ tidy", [])
+    assert listed.text.endswith("tidy (cannot be put back)")
+    assert labels(listed) == []
+
+
+async def test_undo_goes_back_step_by_step_and_the_list_names_each(
+    world: World, desk: Path
+) -> None:
+    async with world.running() as bot:
+        await turn(world, bot, write("a.txt", "one"))
+        await turn(world, bot, write("a.txt", "two"), says="Again.")
+        listed = await bot.ask("/undo list")
+        back = [(await bot.ask("/undo")).text for _ in range(3)]
+
+    numbers = [
+        line.split()[0] + " " + " ".join(line.split()[3:]) for line in listed.text.split("\n")[1:]
+    ]
+    assert numbers == ["1. wrote a.txt", "2. wrote a.txt (cannot be put back)"]
+    assert labels(listed) == ["Undo 1"]
+    assert back[:2] == ["Put back as it was."] * 2
+    assert back[2] == "There is nothing here that I could put back."
+    assert files_in(desk) == {}
+
+
+@pytest.mark.usefixtures("old_files")
+async def test_a_large_file_is_only_replaced_after_a_yes_which_says_so(
+    world: World, desk: Path
+) -> None:
+    (desk / "big.bin").write_bytes(bytes(KEPT_BYTES + 1))
+    world.model.calls(write("big.bin", "small"))
+    world.model.say("Written.")
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "make it small")
+        card = await bot.people.next_message(ADA, contains="Is that all right?")
+        await tap(bot, card, "Allow once")
+        shown = await said(world, "Written.")
+
+    assert "This cannot be put back." in card.text
+    assert "too large for me to keep a copy" in card.text
+    assert labels(shown) == []
+    assert files_in(desk)["big.bin"] == "small"
+
+
+DONE = [
+    "Done.",
+    "Done, I've added milk to your list!",
+    "Saved ✓",
+    "Okay, I have sent the mail to Ann.",
+    "I've just scheduled it for tomorrow.",
+    "It's been deleted.",
+    "Erledigt.",
+    "Ich habe die Milch auf deine Liste eingetragen.",
+    "Gut, das wurde gelöscht.",
+    "All good!\n\n✓ saved 1 in words",
+]
+PLAIN = [
+    "Noted: what would you like to do?",
+    "I have no list of that name. Shall I make one?",
+    "You saved three words yesterday.",
+    "The meeting was moved to Friday, says the mail.",
+    "Saved words: sol, mar.",
+    "Ich habe das nicht gespeichert.",
+]
+
+
+@pytest.mark.parametrize("answer", DONE)
+async def test_done_without_an_effect_goes_back_once_and_is_corrected(
+    world: World, answer: str
+) -> None:
+    world.model.say(answer)
+    world.model.say(answer)
+    async with world.running() as bot:
+        shown = await bot.ask("add milk")
+        nudge = world.model.requests[1]["messages"][-1]["content"]
+
+    assert shown.text == f"{answer}\n\n(Nothing was changed or sent in this answer.)"
+    assert nudge.startswith("[You said that something was done, but no call of this turn")
+
+
+async def test_a_model_that_is_sent_back_does_it(world: World) -> None:
+    world.model.say("Done.")
+    world.model.calls(persist("save", table="words", word="sol"))
+    world.model.say("Done.")
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "keep sol")
+        shown = await said(world, "Done.")
+
+    assert shown.text == "Done.\n\n✓ saved 1 in words"
+
+
+@pytest.mark.parametrize("answer", PLAIN)
+async def test_what_claims_nothing_is_shown_as_it_is(world: World, answer: str) -> None:
+    world.model.say(answer)
+    async with world.running() as bot:
+        assert (await bot.ask("add milk")).text == answer
+
+
+async def test_what_was_done_before_may_be_said(world: World) -> None:
+    world.model.say("Done, yesterday.")
+    async with world.running() as bot:
+        assert (await bot.ask("Have you watered the plants?")).text == "Done, yesterday."
