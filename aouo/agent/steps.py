@@ -29,6 +29,7 @@ from aouo.plumbing.logs import log
 from aouo.store import contents, turns
 from aouo.store.database import Database, Tx
 from aouo.words.catalogue import text as sentence
+from aouo.words.sentences import TOOK_EFFECT
 
 
 def _platform_gate() -> Step[TurnContext]:
@@ -138,6 +139,8 @@ _NOTHING_DONE = (
     "[You said that something was done, but no call of this turn has changed or sent anything. If "
     "it is to be done, do it with a tool now. Otherwise answer once more, and say what is so.]"
 )
+_NEWEST = 3
+"""So many entries back stands what an attempt before this one had done."""
 _LENGTH_NOTE = "\n\n_(cut off: the model reached its answer limit)_"
 
 
@@ -258,6 +261,8 @@ def decide() -> Step[DispatchContext]:
 def _is_unfounded(turn: TurnContext, answer: str) -> bool:
     """Whether an answer to a person says that something was done, and nothing was."""
     if turn.effects or turn.facts.resumes or turn.facts.origin not in PEOPLE:
+        return False
+    if any(TOOK_EFFECT in entry.text for entry in turn.history[-_NEWEST:]):
         return False
     asked = next((one.text for one in turn.said if isinstance(one, UserSaid)), "")
     return says_done(answer, asked, looked=turn.tool_calls > 0)

@@ -47,8 +47,9 @@ from aouo.facts.people import LetIn
 from aouo.facts.ports import ChatModel, Clock
 from aouo.facts.schedule import ZoneOf
 from aouo.guard.chain import Guard
-from aouo.guard.fence import Fence, Protection
+from aouo.guard.fence import Fence
 from aouo.guard.flow import Flow
+from aouo.guard.protection import Protection
 from aouo.guard.reach import reached, refusal
 from aouo.guard.sandbox.run import Sandbox
 from aouo.guard.sent_files import SentFiles, hiding

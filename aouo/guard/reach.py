@@ -8,8 +8,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from aouo.guard.fence import Area, Fence, Protection
+from aouo.guard.fence import Area, Fence
 from aouo.guard.paths import MAX_FOLDERS, mentioned, resolved
+from aouo.guard.protection import Protection
 from aouo.plumbing.trees import Found, TooMuch, walk
 
 _MAX_LOOKED_AT = 5_000
@@ -24,8 +25,8 @@ def refusal(fence: Fence, protection: Protection, pack: str, path: Path) -> str:
         return f"{path} is not among the files of this pack (permissions.files)."
     if opened is not None and not any(area.covers(path) for area in opened):
         return f"{path} is outside of what the owner has opened (security.allowed_paths)."
-    if any(path.is_relative_to(one) for one in protection.closed()):
-        return f"{path} is the bot's own."
+    if protection.closes(path):
+        return f"{path} is the bot's own, or holds keys."
     return ""
 
 
@@ -43,13 +44,13 @@ def reached(
     The guard has allowed the call, so the paths in it that its pack may ask for are open.
     """
     own = fence.own(pack, tenant)
-    closed = protection.closed()
     asked, opened = fence.areas(pack, tenant, person)
     found = [path for area in asked for path in _both(area, opened)]
     for text in mentioned(payload):
         path = resolved(text, own)
         if path is not None and any(area.covers(path) for area in asked):
             found.append(path)
+    closed = protection.closed_in(found)
     kept = dict.fromkeys(path for one in found for path in _without(one, closed))
     return tuple(islice((path for path in kept if path.exists()), _MAX_PATHS))
 

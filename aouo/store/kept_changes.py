@@ -66,8 +66,8 @@ def forget_turn(tx: Tx, turn_id: str) -> None:
 def forget_pack(tx: Tx, pack: str) -> None:
     """Delete what the calls of a pack kept."""
     tx.run(
-        "DELETE FROM kept_changes WHERE call_id IN (SELECT c.id FROM tool_calls AS c "
-        "JOIN turns AS t ON t.id = c.turn_id WHERE t.pack = ?)",
+        "DELETE FROM kept_changes WHERE EXISTS (SELECT 1 FROM tool_calls AS c "
+        "JOIN turns AS t ON t.id = c.turn_id WHERE c.id = call_id AND t.pack = ?)",
         pack,
     )
 

@@ -209,6 +209,9 @@ def ways_on(turn_id: str, raise_usd: float, cheaper: str) -> Rows:
     return tuple(tuple(row) for row in (*rows, last))
 
 
+TOOK_EFFECT = "These had taken effect before, or may have"
+
+
 def failed_in_history(error: BaseException, effects: Sequence[str]) -> str:
     """Return the line that history keeps of a failed turn."""
     return f"[This turn failed ({type(error).__name__}).{_done(effects)}]"
@@ -319,7 +322,7 @@ def model_concern(what: str, fix: str) -> str:
 
 
 def _done(effects: Sequence[str]) -> str:
-    return f" These had taken effect before, or may have: {', '.join(effects)}." if effects else ""
+    return f" {TOOK_EFFECT}: {', '.join(effects)}." if effects else ""
 
 
 MediaTrouble: TypeAlias = Literal[

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,8 +13,8 @@ from typing import Any
 import pytest
 
 from aouo.facts.transcript import ToolCall
-from aouo.guard.fence import Protection
 from aouo.guard.prepared import Allowed, Blocked, PreparedCall
+from aouo.guard.protection import Protection
 from tests.fakes.turn_facts import facts_of
 
 CALL = ToolCall("c", "tool", "")
@@ -176,3 +178,57 @@ def test_a_server_that_lives_in_the_persons_folder_gets_no_way_to_the_home(
 
     assert isinstance(guard.judge(call), Blocked)
     assert isinstance(guard.judge(replace(call, payload={"q": "what is /dev/null?"})), Allowed)
+
+
+KEYS = [
+    ".ssh/id_ed25519",
+    ".SSH/Config",
+    ".aws/credentials",
+    ".config/gcloud/x.db",
+    "work/.env",
+    "work/.Env.local",
+    "work/server.PEM",
+    "work/server.key",
+    "work/token.json",
+    ".netrc",
+    "Wallet.dat",
+    "x.kdbx",
+]
+NO_KEYS = ["talk.key", "notes.txt", "environment.md", "keys of the flat.txt", "id_ed25519.pub"]
+
+
+@pytest.mark.parametrize("name", [*KEYS, *NO_KEYS])
+def test_where_people_keep_keys_is_closed_wherever_it_lies(home: Path, name: str) -> None:
+    """Source: issue 31, "Protection"."""
+    file = home.parent / "me" / name
+    file.parent.mkdir(parents=True)
+    file.write_bytes(bytes(100_000 if name == "talk.key" else 10))
+    link = home.parent / "fine.txt"
+    link.symlink_to(file)
+
+    assert verdict(home, {"path": str(file)}) is (name in NO_KEYS)
+    assert verdict(home, {"a": [{"file": str(link)}]}) is (name in NO_KEYS)
+
+
+def test_a_new_file_among_keys_is_refused_as_well(home: Path) -> None:
+    new = home.parent / "me" / ".ssh" / "authorized_keys"
+    new.parent.mkdir(parents=True)
+    new.touch()
+
+    assert not verdict(home, {"path": str(new)})
+
+
+def test_another_name_of_a_file_of_ours_is_ours(home: Path) -> None:
+    other = home.parent / "fine.txt"
+    os.link(home / "config.json", other)
+
+    assert not verdict(home, {"path": str(other)})
+    other.unlink()
+    other.write_text("x")
+    os.link(other, home.parent / "again.txt")
+    assert verdict(home, {"path": str(other)})
+
+
+@pytest.mark.parametrize("spelt", [str.upper, str.title, str.swapcase])
+def test_another_spelling_of_the_home_is_the_home(home: Path, spelt: Callable[[str], str]) -> None:
+    assert not verdict(home, {"path": str(home.parent / spelt(home.name) / "config.json")})

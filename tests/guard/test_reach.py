@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from aouo.guard.fence import Fence, Protection, _Mode
+from aouo.guard.fence import Fence, _Mode
+from aouo.guard.protection import Protection
 from aouo.guard.reach import reached
 
 FOLDERS = ("both", "asked", "opened", "neither")
@@ -136,3 +137,16 @@ def test_what_a_folder_of_our_home_is_a_link_to_is_not_given(me: Path) -> None:
     (around / "home" / "data" / "store").symlink_to(around / "disk" / "store")
 
     assert given(me, "nothing", ["{me}/.."], "allow") == ["."]
+
+
+def test_keys_in_an_opened_folder_are_left_out_and_so_is_what_is_also_ours(me: Path) -> None:
+    """Source: issue 31, "Protection"."""
+    for name in ("deep/.ssh/id_rsa", "deep/.env", "deep/plain.txt"):
+        file = me / "both" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("x")
+    os.link(me.parent / "home" / "config.json", me / "both" / "ours.txt")
+
+    found = given(me, "x", ["{me}/both"])
+
+    assert found == ["both/a.txt", "both/deep/plain.txt"]

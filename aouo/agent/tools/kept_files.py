@@ -144,7 +144,6 @@ class KeptFiles:
         """Copy a folder; return the SHA-256 of each of its files, None = it is too large."""
         copy, room, manifest = self.copies / call_id, KEPT_BYTES, dict[str, str]()
         remove(copy)
-        copy.mkdir(mode=0o700, parents=True)
         try:
             for found in walk(own, most=KEPT_FILES):
                 if not found.is_file:
@@ -155,7 +154,7 @@ class KeptFiles:
                 if room < 0:
                     raise TooMuch("is too large")
                 manifest[found.path] = _digest(content)
-                with new_file(copy / found.path, make_below=copy) as out:
+                with new_file(copy / found.path, make_below=self.data.parent) as out:
                     out.write(content)
         except (OSError, TooMuch):
             remove(copy)

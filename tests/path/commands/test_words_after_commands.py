@@ -56,10 +56,10 @@ async def test_a_command_of_the_owner_s_comes_before_a_skill_of_its_name(world: 
     commands = world.home.path / "commands"
     commands.mkdir()
     (commands / "daily_note.md").write_text("---\ndescription: mine\n---\nMy own words.\n")
-    world.model.say("Done.")
+    world.model.say("Here it is.")
     async with world.running() as bot:
         await bot.people.say(ADA, ADA, "/daily_note")
-        await said(world, "Done.")
+        await said(world, "Here it is.")
         await settled(bot)
         rows = await bot.rows("SELECT text FROM messages WHERE role = 'user'")
 
@@ -80,14 +80,14 @@ async def test_an_edit_before_its_turn_runs_the_command_anew(world: World) -> No
     commands = world.home.path / "commands"
     commands.mkdir()
     (commands / "brief.md").write_text("Sum up:\n")
-    world.model.say("Done.")
+    world.model.say("Here it is.")
     async with world.running() as bot:
         asked = await bot.people.say(ADA, ADA, "/brief the day")
         picker = await bot.people.next_message(ADA, after=asked.id)
         await bot.people.edit(ADA, ADA, asked.id, "/brief the week")
         await settled(bot)
         await bot.people.tap(ADA, ADA, picker.id, "pack:vocab")
-        await said(world, "Done.\n\n— vocab")
+        await said(world, "Here it is.\n\n— vocab")
         rows = await bot.rows("SELECT text FROM messages WHERE role = 'user'")
 
     assert rows[0]["text"].endswith("the week")

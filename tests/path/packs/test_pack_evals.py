@@ -131,7 +131,7 @@ steps:
     assert len(result.steps) == 1
     assert step.line == 3
     assert step.wrong[0] == "a reply with 'Saved'"
-    assert step.said == ("Kept.",)
+    assert step.said == ("Kept.\n\n✓ saved 1 in entries",)
     assert step.calls == ('persist {"action": "save", "data": {"text": "a"}}',)
     assert '"text": "a"' in step.rows[0]
 
