@@ -49,6 +49,7 @@ from aouo.facts.schedule import ZoneOf
 from aouo.guard.chain import Guard
 from aouo.guard.fence import Fence
 from aouo.guard.flow import Flow
+from aouo.guard.policy import policy_of
 from aouo.guard.protection import Protection
 from aouo.guard.reach import reached, refusal
 from aouo.guard.sandbox.run import Sandbox
@@ -209,11 +210,12 @@ def guarded_tools(
     )
     packs_in = [Path(folder).expanduser() for folder in scan_dirs]
     protection = Protection(home=home.path, folder_of=stores.folder, sent=sent, packs_in=packs_in)
+    flow = Flow(is_owner, stores.folder, policy_of(security.policy, home.path))
     guard = Guard(
         database=database,
         clock=clock,
         bind=fence.bind,
-        judges=[protection.judge, fence.judge, Flow(is_owner, stores.folder).judge],
+        judges=[protection.judge, fence.judge, flow.by_policy, flow.judge],
         keep=partial(keep, database=database, clock=clock),
         redact=redact,
         hidden=hiding(home=home.path, media=home.media, folder_of=stores.folder),

@@ -14,6 +14,7 @@ from typing import TypeGuard
 from aouo.facts.records import ANY_TARGET, Sink
 from aouo.guard import targets
 from aouo.guard.paths import KEPT_BYTES, KEPT_FILES
+from aouo.guard.policy import Policy
 from aouo.guard.prepared import Allowed, Ask, Blocked, Heard, Lasting, PreparedCall, Verdict, Why
 from aouo.guard.targets import Target
 from aouo.plumbing.secret_shapes import shape_spans
@@ -21,6 +22,7 @@ from aouo.plumbing.trees import TooMuch, walk
 
 ALWAYS_ASKED: frozenset[Sink] = frozenset({"spend", "destroy", "admit"})
 """Asked about in a turn that has read strangers' words, whatever the person has named."""
+_DENIED = "Blocked by the owner's policy. Do without it, and do not reach for it another way."
 VIOLATION = (
     "Blocked: IFC violation. What looks like a key or a password goes nowhere but to this chat. "
     "Leave it out."
@@ -48,12 +50,36 @@ class Flow:
 
     is_owner: Callable[[str], bool]
     folder_of: Callable[[str, str], Path]
+    policy: Policy
 
     def judge(self, action: PreparedCall) -> Verdict:
         """Judge a call by what its turn has read, whose it is, and whether what it changes can be
         put back. Pure, except for looking how large files are."""
         verdict = self._judged(action)
+        if isinstance(verdict, Ask) and (rule := self._named_by(action)):
+            return Allowed(f"a rule names it: {rule}", "policy")
         return replace(verdict, for_good=True) if self._is_for_good(action, verdict) else verdict
+
+    def by_policy(self, action: PreparedCall) -> Verdict:
+        """Judge a call by the owner's policy: what a person does themself it may only deny."""
+        if (decided := self.policy.decides(action)) is None:
+            return Allowed("no rule of the policy")
+        decision, rule = decided
+        told = f"policy: {decision} {rule.name}".rstrip()
+        if decision == "deny":
+            return Blocked(f"{_DENIED} ({rule.name})" if rule.name else _DENIED, told, "policy")
+        if decision == "allow" or action.by_person:
+            return Allowed(told, "policy")
+        ask = _ask(action, told, [_whole(action)], "policy")
+        return replace(ask, judge="policy", tier=rule.tier, for_good=self._is_for_good(action, ask))
+
+    def _named_by(self, action: PreparedCall) -> str:
+        """Return the rule of the policy that allows exactly where a call leads, for whoever it
+        is."""
+        rule = self.policy.names(action)
+        if rule is None or (self._is_of_another(action) and not rule.person):
+            return ""
+        return rule.name or "without a name"
 
     def _judged(self, action: PreparedCall) -> Verdict:
         heard = action.heard or Heard("", "")

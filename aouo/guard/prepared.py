@@ -40,13 +40,17 @@ JudgeName: TypeAlias = Literal[
     "tools",
     "arguments",
     "flow",
+    "policy",
+    "heuristics",
+    "judge",
     "owner",
     "grant",
     "nobody",
 ]
 """Who decided on a call: `guard` if nothing speaks against it or it could not be checked,
 `permissions` those of the pack, `tools` what the turn may call at all, `arguments` whether it can
-be made as it was written, `flow` where its words come from and lead to, `grant` what the owner
+be made as it was written, `policy` the owner's rules, `heuristics` what it holds, `judge` a model,
+`flow` where its words come from and lead to, `grant` what the owner
 allowed for good, `nobody` if no owner could be asked or answered."""
 
 
@@ -80,10 +84,10 @@ class Lasting:
     shown: str = ""
 
 
-Why: TypeAlias = Literal["fence", "read", "spends", "person", "lost"]
+Why: TypeAlias = Literal["fence", "read", "spends", "person", "lost", "policy"]
 """Why the owner is asked: a file outside the fence; a target that nobody named, in a turn that has
 read strangers' words; what is asked about in any such turn; what is the owner's, used by another
-person; what is there is too large for a copy."""
+person; what is there is too large for a copy; a rule of the policy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +108,8 @@ class Ask:
     """As the model wrote them, for the card."""
     for_good: bool = False
     """It cannot be put back."""
+    tier: int = 3
+    """2: a judging model may spare the question."""
 
     def joined(self, other: Ask) -> Ask:
         """Return the question for what two judges ask about the same call."""
@@ -114,6 +120,7 @@ class Ask:
             always=(*self.always, *other.always) if self.always and other.always else (),
             why=other.why,
             for_good=self.for_good or other.for_good,
+            tier=max(self.tier, other.tier),
         )
 
 

@@ -105,6 +105,8 @@ def _why(ask: Ask, sources: Sequence[str]) -> str:
             return text("questions.why-person")
         case "read":
             return text("questions.why-read", sources=named)
+        case "policy":
+            return text("questions.why-policy", rule=ask.reason.partition(": ")[2])
         case "lost":
             return text("questions.why-lost")
         case "spends":
