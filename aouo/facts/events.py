@@ -456,6 +456,7 @@ class ShieldVerdict:
     call_id: str
     allowed: bool
     reason: str
+    tier: int = 0
 
 
 @dataclass(frozen=True, slots=True)

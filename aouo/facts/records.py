@@ -65,7 +65,8 @@ class Refusal:
 class AuditEntry:
     """One row of the audit; it holds digests and names, never the arguments themselves.
 
-    `judge` is who decided, "" = nobody yet; see `guard.prepared`.
+    `judge` is who decided, "" = nobody yet, on which `tier` (0 rules, 1 heuristics, 2 a judging
+    model, 3 a person); see `guard.prepared`. `labels` is whose words the call's turn had read.
     """
 
     stage: Stage
@@ -78,6 +79,9 @@ class AuditEntry:
     digest: str
     reason: str = ""
     judge: str = ""
+    sink: str = ""
+    labels: str = ""
+    tier: int = 0
 
 
 @dataclass(frozen=True, slots=True)

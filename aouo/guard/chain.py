@@ -40,6 +40,7 @@ from aouo.guard.prepared import (
     PreparedCall,
     Verdict,
     by_nobody,
+    tier_of,
 )
 from aouo.plumbing.logs import log
 from aouo.store import audit
@@ -189,7 +190,12 @@ class Guard:
         allowed = isinstance(verdict, Allowed)
         self.publish(
             ShieldVerdict(
-                action.facts.id, action.facts.session_id, action.call_id, allowed, verdict.reason
+                action.facts.id,
+                action.facts.session_id,
+                action.call_id,
+                allowed,
+                verdict.reason,
+                tier_of(verdict.judge),
             )
         )
         if not allowed or run is None:
@@ -272,17 +278,20 @@ def _entry(
     action: PreparedCall, stage: Stage, reason: str = "", judge: JudgeName | Literal[""] = ""
 ) -> AuditEntry:
     """One row; of what is off the record it keeps that there was a call, and nothing of it."""
-    return AuditEntry(
-        stage,
-        action.facts.id,
-        action.call_id,
-        action.call_id,
-        action.tool,
-        action.facts.pack,
-        action.facts.origin,
-        "" if action.facts.off_record else action.digest,
-        "" if action.facts.off_record else reason,
-        "" if action.facts.off_record else judge,
+    facts = action.facts
+    entry = AuditEntry(
+        stage, facts.id, action.call_id, action.call_id, action.tool, facts.pack, facts.origin, ""
+    )
+    if facts.off_record:
+        return entry
+    return replace(
+        entry,
+        digest=action.digest,
+        reason=reason,
+        judge=judge,
+        sink=action.sink,
+        labels=", ".join(action.labels),
+        tier=tier_of(judge) if judge else 0,
     )
 
 

@@ -54,6 +54,11 @@ be made as it was written, `policy` the owner's rules, `heuristics` what it hold
 allowed for good, `nobody` if no owner could be asked or answered."""
 
 
+def tier_of(judge: JudgeName) -> int:
+    """Return on which tier somebody decides: 0 by rules, 1 by heuristics, 2 a model, 3 a person."""
+    return {"heuristics": 1, "judge": 2, "owner": 3, "nobody": 3}.get(judge, 0)
+
+
 @dataclass(frozen=True, slots=True)
 class Allowed:
     """The call may be made; `reason` says which rule let it pass."""

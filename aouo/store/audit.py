@@ -7,13 +7,14 @@ tool and call nor their pack and origin are told, searched or counted.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import LiteralString
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import LiteralString, NamedTuple
 
 from aouo.facts.records import AuditEntry
 from aouo.plumbing.control import Facts
-from aouo.store.database import Tx
+from aouo.store.database import CHAIN, Tx, linked
+from aouo.store.rows import columns, made
 from aouo.store.snapshots import Query
 
 _TERMINAL = frozenset({"EXECUTED", "FAILED", "BLOCKED"})
@@ -24,26 +25,18 @@ def append(tx: Tx, entry: AuditEntry, now: str) -> None:
 
     A call that is resumed after a crash passes the same stages again; its earlier rows stand.
     """
-    terminal = entry.stage in _TERMINAL
+    values = columns(entry)
+    names, marks = ", ".join(("at", *values)), ", ".join("?" * (1 + len(values)))
     tx.run(
-        "INSERT INTO audit (at, stage, turn_id, call_id, action_id, tool, pack, origin, digest, "
-        "reason, judge) SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? WHERE NOT EXISTS "
+        f"INSERT INTO audit ({names}, chain) SELECT {marks}, {CHAIN}(coalesce((SELECT chain "
+        f"FROM audit ORDER BY id DESC LIMIT 1), ''), {marks}) WHERE NOT EXISTS "
         "(SELECT 1 FROM audit WHERE call_id = ? AND (stage = ? OR (? AND stage IN "
         "('EXECUTED', 'FAILED', 'BLOCKED'))))",
-        now,
-        entry.stage,
-        entry.turn_id,
-        entry.call_id,
-        entry.action_id,
-        entry.tool,
-        entry.pack,
-        entry.origin,
-        entry.digest,
-        entry.reason,
-        entry.judge,
+        *(now, *values.values()),
+        *(now, *values.values()),
         entry.call_id,
         entry.stage,
-        int(terminal),
+        int(entry.stage in _TERMINAL),
     )
 
 
@@ -52,16 +45,50 @@ def close_of_turn(tx: Tx, turn_id: str, now: str) -> None:
 
     Such a call was stopped while it ran, or cut off by a crash and must not run again.
     """
-    tx.run(
-        "INSERT INTO audit (at, stage, turn_id, call_id, action_id, tool, pack, origin, digest, "
-        "reason) SELECT ?, 'FAILED', turn_id, call_id, action_id, tool, pack, origin, digest, ? "
-        "FROM audit AS proposed WHERE stage = 'PROPOSED' AND turn_id = ? AND NOT EXISTS "
+    rows = tx.all(
+        "SELECT * FROM audit AS proposed WHERE stage = 'PROPOSED' AND turn_id = ? AND NOT EXISTS "
         "(SELECT 1 FROM audit WHERE call_id = proposed.call_id "
-        "AND stage IN ('EXECUTED', 'FAILED', 'BLOCKED'))",
-        now,
-        "its turn ended before it did",
+        "AND stage IN ('EXECUTED', 'FAILED', 'BLOCKED')) ORDER BY id",
         turn_id,
     )
+    for row in rows:
+        reason = "its turn ended before it did"
+        append(tx, replace(made(AuditEntry, row), stage="FAILED", reason=reason), now)
+
+
+class Head(NamedTuple):
+    """The newest row of the audit, and its link of the chain."""
+
+    id: int
+    chain: str
+
+
+def head(tx: Tx) -> Head:
+    """Return the head, 0 and "" = there is no row."""
+    row = tx.one("SELECT id, chain FROM audit ORDER BY id DESC LIMIT 1")
+    return Head(row["id"], row["chain"]) if row else Head(0, "")
+
+
+def everything(tx: Tx) -> Iterator[Facts]:
+    """Yield all rows, the oldest first."""
+    for row in tx.each("SELECT * FROM audit ORDER BY id"):
+        yield dict(row)
+
+
+def broken(tx: Tx, heads: Mapping[int, str]) -> tuple[int, int, Head]:
+    """Look through the whole chain; return the first row that does not fit, 0 = all do, the highest
+    of the `heads` that were noted elsewhere and are not there so any more, and the head."""
+    columns = ", ".join(("id", "chain", "at", *(field.name for field in fields(AuditEntry))))
+    before, wrong, number, found = "", 0, 0, dict[int, str]()
+    for number, link, *values in tx.each(f"SELECT {columns} FROM audit ORDER BY id"):
+        before = linked(before, *values)
+        if before != link and not wrong:
+            wrong = number
+        before = link
+        if number in heads:
+            found[number] = link
+    gone = [one for one, link in heads.items() if found.get(one) != link]
+    return wrong, max(gone, default=0), Head(number, before)
 
 
 _LOOKED_THROUGH = 250_000

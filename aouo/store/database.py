@@ -21,10 +21,11 @@ connections checkpoint at once (sqlite.org/wal.html#walresetbug).
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import queue
 import sqlite3
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractAsyncContextManager, suppress
 from contextvars import copy_context
@@ -33,7 +34,7 @@ from datetime import datetime
 from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import Any, Generic, Literal, LiteralString, TypeAlias, TypeVar
+from typing import Any, Final, Generic, Literal, LiteralString, TypeAlias, TypeVar
 
 from aouo.facts.errors import SetupError, Unstorable, place_of
 from aouo.plumbing import failpoint
@@ -75,6 +76,10 @@ class Tx:
     def run(self, sql: LiteralString, *values: _Value) -> int:
         """Execute one statement; return the number of rows it changed."""
         return self._connection.execute(sql, values).rowcount
+
+    def each(self, sql: LiteralString, *values: _Value) -> Iterator[sqlite3.Row]:
+        """Yield the rows of one query as they are found."""
+        yield from self._connection.execute(sql, values)
 
     def changes(self, sql: LiteralString, *values: _Value) -> bool:
         """Execute one statement; whether it changed exactly one row."""
@@ -244,6 +249,17 @@ def _tell(outcomes: Sequence[_Outcome]) -> None:
             done.set_exception(error)
 
 
+CHAIN: Final = "chained"
+"""The function of SQL that links a row of the audit to the one before."""
+
+
+def linked(before: str, *values: str | int) -> str:
+    """Return the link of a row with these values: the SHA-256 of the link before and of each value
+    with its length, as hex."""
+    whole = "".join(f"{len(text := str(value))}:{text}" for value in values)
+    return hashlib.sha256(f"{before}{whole}".encode("utf-8", "surrogatepass")).hexdigest()
+
+
 def connect(path: Path) -> sqlite3.Connection:
     """Open a connection with the settings that all connections of the runtime share.
 
@@ -255,6 +271,7 @@ def connect(path: Path) -> sqlite3.Connection:
         path, isolation_level=None, timeout=5, cached_statements=512, check_same_thread=False
     )
     connection.row_factory = sqlite3.Row
+    connection.create_function(CHAIN, -1, linked, deterministic=True)
     connection.execute("PRAGMA auto_vacuum=INCREMENTAL")  # of a new file, and before its log
     (mode,) = connection.execute("PRAGMA journal_mode=WAL").fetchone()
     if mode != "wal":

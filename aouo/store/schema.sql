@@ -443,8 +443,12 @@ CREATE TABLE audit (              -- one PROPOSED, one EVALUATED, one terminal r
   pack      TEXT NOT NULL,
   origin    TEXT NOT NULL,
   digest    TEXT NOT NULL,                 -- SHA-256 of what was proposed; "" = off the record
-  judge     TEXT NOT NULL DEFAULT '',      -- who decided: guard/action.py
-  reason    TEXT NOT NULL DEFAULT ''
+  judge     TEXT NOT NULL DEFAULT '',      -- who decided: guard/prepared.py
+  reason    TEXT NOT NULL DEFAULT '',
+  sink      TEXT NOT NULL DEFAULT '',      -- what the call does
+  labels    TEXT NOT NULL DEFAULT '',      -- whose words its turn had read
+  tier      INTEGER NOT NULL DEFAULT 0,    -- 0 rules, 1 heuristics, 2 a judge, 3 a person
+  chain     TEXT NOT NULL DEFAULT ''       -- SHA-256 of this row after that of the one before
 ) STRICT;
 CREATE INDEX audit_by_call ON audit (call_id);
 CREATE INDEX audit_by_turn ON audit (turn_id);
