@@ -27,6 +27,7 @@ from aouo.plumbing.parts import Work
 from aouo.plumbing.systemd import Systemd
 from aouo.providers.fallback import models_in
 from aouo.providers.known.knowing import KnownModel
+from aouo.store import audit
 from aouo.telegram.channel import TelegramChannel
 from aouo.words import sentences
 from aouo.words.catalogue import LANGUAGES, speaking, text
@@ -164,6 +165,8 @@ class Runtime:
         if self._takeover.unfinished:
             await app.owner_notices.tell(partial(sentences.unfinished, self._takeover.told))
         ingress = [begin("load", telegram.load)] if telegram else []
+        head = await app.shared.database.read(audit.head)
+        log.info("audit_head", row=head.id, chain=head.chain)
         log.info("started", packs=list(app.generations.library.names), waiting=waiting)
         self.ready.set()
         return ingress

@@ -12,6 +12,7 @@ import shutil
 import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from itertools import chain
@@ -25,8 +26,9 @@ from aouo.config.keys import overriding
 from aouo.facts.errors import SetupError
 from aouo.plumbing.home import Home, sync_folder
 from aouo.plumbing.trees import Found, TooMuch, discard, walk
+from aouo.store import audit
 from aouo.store.database import copy_of
-from aouo.store.opening import FULL, schema_number
+from aouo.store.opening import FULL, reading, schema_number
 from aouo.store.opening import copy as database_copy
 
 _FILES = ("SOUL.md", "RULES.md", "HEARTBEAT.md", "trial.json")
@@ -49,6 +51,16 @@ class About:
     made_at: str
     keys: bool
     """Whether it holds the home's keys, if there are any."""
+    audit: str = ""
+    """The newest row of the audit then, and its link: `ID:LINK`."""
+
+
+def _head(home: Home) -> str:
+    if not home.database.exists():
+        return ""
+    with suppress(SetupError), reading(home.database) as tx:
+        return ":".join(map(str, audit.head(tx)))
+    return ""
 
 
 def keys_in(home: Home, environ: Mapping[str, str]) -> list[str]:
@@ -82,7 +94,8 @@ def write(
         raise SetupError(f"{target} is there already.", fix="Name another file.", exit_code=2)
     if not home.path.is_dir():
         raise SetupError(f"{home.path} is not there.", fix="Name another with --home.")
-    about = About(__version__, schema_number(), now.isoformat(timespec="seconds"), keys)
+    made_at = now.isoformat(timespec="seconds")
+    about = About(__version__, schema_number(), made_at, keys, _head(home))
     part = target.with_name(f".{target.name}.part")
     try:
         home.data.mkdir(mode=0o700, exist_ok=True)

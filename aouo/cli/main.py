@@ -143,6 +143,8 @@ _VERBS = {
     "try": ("aouo.cli.talk:try_", "Try it here, without account, key or network."),
     "people": ("aouo.cli.talk:people", "Say who is let in; let in, put out, forget."),
     "undo": ("aouo.cli.talk:undo", "List what was changed last; put it back."),
+    "audit": ("aouo.cli.audit:audit", "List, check and export what became of tool calls."),
+    "guard": ("aouo.cli.audit:guard", "Say what decided about a tool call; check the policy."),
     "grants": ("aouo.cli.talk:grants", "List what is allowed for good; take it back."),
     "ask": ("aouo.cli.talk:ask", "Say something here, and print the answer."),
     "chat": ("aouo.cli.talk:chat", "Talk to a pack in this terminal."),

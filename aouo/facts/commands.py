@@ -171,7 +171,7 @@ COMMANDS = _by_name(
         CommandEntry("tour", takes=Takes.TEXT),
         CommandEntry("undo", takes=Takes.TEXT),
         CommandEntry("usage", "looking"),
-        CommandEntry("why", "looking"),
+        CommandEntry("why", "looking", takes=Takes.WORDS),
         CommandEntry(
             "cron",
             "looking",

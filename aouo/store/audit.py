@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import LiteralString, NamedTuple
 
 from aouo.facts.records import AuditEntry
@@ -17,6 +17,12 @@ from aouo.store.database import CHAIN, Tx, linked
 from aouo.store.rows import columns, made
 from aouo.store.snapshots import Query
 
+_COLUMNS: LiteralString = (
+    "at, stage, turn_id, call_id, action_id, tool, pack, origin, digest, reason, judge, sink, "
+    "labels, tier"
+)
+"""The time, and the fields of `AuditEntry` in their order."""
+_MARKS: LiteralString = "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?"
 _TERMINAL = frozenset({"EXECUTED", "FAILED", "BLOCKED"})
 
 
@@ -26,10 +32,9 @@ def append(tx: Tx, entry: AuditEntry, now: str) -> None:
     A call that is resumed after a crash passes the same stages again; its earlier rows stand.
     """
     values = columns(entry)
-    names, marks = ", ".join(("at", *values)), ", ".join("?" * (1 + len(values)))
     tx.run(
-        f"INSERT INTO audit ({names}, chain) SELECT {marks}, {CHAIN}(coalesce((SELECT chain "
-        f"FROM audit ORDER BY id DESC LIMIT 1), ''), {marks}) WHERE NOT EXISTS "
+        f"INSERT INTO audit ({_COLUMNS}, chain) SELECT {_MARKS}, {CHAIN}(coalesce((SELECT chain "
+        f"FROM audit ORDER BY id DESC LIMIT 1), ''), {_MARKS}) WHERE NOT EXISTS "
         "(SELECT 1 FROM audit WHERE call_id = ? AND (stage = ? OR (? AND stage IN "
         "('EXECUTED', 'FAILED', 'BLOCKED'))))",
         *(now, *values.values()),
@@ -56,6 +61,15 @@ def close_of_turn(tx: Tx, turn_id: str, now: str) -> None:
         append(tx, replace(made(AuditEntry, row), stage="FAILED", reason=reason), now)
 
 
+def of_call(call_id: str) -> Query[list[Facts]]:
+    """Find the rows of one call, the oldest first."""
+    return Query(
+        f"SELECT {_COLUMNS} FROM audit WHERE call_id = ? AND digest <> '' ORDER BY id",
+        (call_id,),
+        lambda rows: [dict(row) for row in rows],
+    )
+
+
 class Head(NamedTuple):
     """The newest row of the audit, and its link of the chain."""
 
@@ -69,18 +83,17 @@ def head(tx: Tx) -> Head:
     return Head(row["id"], row["chain"]) if row else Head(0, "")
 
 
-def everything(tx: Tx) -> Iterator[Facts]:
-    """Yield all rows, the oldest first."""
-    for row in tx.each("SELECT * FROM audit ORDER BY id"):
+def everything(tx: Tx, after: int = 0) -> Iterator[Facts]:
+    """Yield all rows after one, the oldest first."""
+    for row in tx.each("SELECT * FROM audit WHERE id > ? ORDER BY id", after):
         yield dict(row)
 
 
 def broken(tx: Tx, heads: Mapping[int, str]) -> tuple[int, int, Head]:
     """Look through the whole chain; return the first row that does not fit, 0 = all do, the highest
     of the `heads` that were noted elsewhere and are not there so any more, and the head."""
-    columns = ", ".join(("id", "chain", "at", *(field.name for field in fields(AuditEntry))))
     before, wrong, number, found = "", 0, 0, dict[int, str]()
-    for number, link, *values in tx.each(f"SELECT {columns} FROM audit ORDER BY id"):
+    for number, link, *values in tx.each(f"SELECT id, chain, {_COLUMNS} FROM audit ORDER BY id"):
         before = linked(before, *values)
         if before != link and not wrong:
             wrong = number
@@ -102,7 +115,7 @@ _ROWS: LiteralString = (
     "CASE digest WHEN '' THEN '' ELSE origin END AS origin, "
     "CASE digest WHEN '' THEN '' ELSE pack END AS pack, "
     "CASE digest WHEN '' THEN '' ELSE call_id END AS call_id, "
-    "CASE digest WHEN '' THEN '' ELSE tool END AS tool, "
+    "CASE digest WHEN '' THEN '' ELSE tool END AS tool, judge, sink, labels, tier, "
     "CASE digest WHEN '' THEN '' ELSE reason END AS reason FROM audit "
 )
 _SOUGHT: LiteralString = (

@@ -66,7 +66,8 @@ def approval(
         ButtonSpec(_option(answer, lasting), encode("approval", gate_id, answer))
         for answer in answers(asks)
     ]
-    rows = [buttons[:2], *([button] for button in buttons[2:])]
+    why = ButtonSpec(text("questions.button-why"), encode("command", f"why {action.call_id}"))
+    rows = [buttons[:2], *([button] for button in buttons[2:]), [why]]
     if len(asked) == 1 and ask.why == "fence":
         return say(
             "questions.approval",
@@ -78,10 +79,10 @@ def approval(
             waiting=who,
         )
     calls = "\n\n".join(map(_call, asked))
-    why = "\n".join(dict.fromkeys(_why(one, sources) for one in asks))
+    reasons = "\n".join(dict.fromkeys(_why(one, sources) for one in asks))
     named = "\n".join(dict.fromkeys(one_line(one.shown) for one in lasting))
     always = text("questions.always", names=named) if len(buttons) > 2 and "\n" in named else ""
-    shown = "\n\n".join(filter(None, (calls, why, always)))
+    shown = "\n\n".join(filter(None, (calls, reasons, always)))
     return say("questions.calls", *rows, pack=pack, waiting=who, calls=shown)
 
 

@@ -13,6 +13,7 @@ from aouo.facts.ports import ButtonSpec, Entity, Rendered
 from aouo.facts.records import FailedTry
 from aouo.facts.taps import encode
 from aouo.guard.prepared import JudgeName
+from aouo.plumbing.control import Facts
 from aouo.store.traces import ToolUse, Trace, TracedCall
 from aouo.words import models
 from aouo.words.catalogue import cut, message, one_line, say, text
@@ -33,6 +34,28 @@ def why(told: Trace, reason_of: Callable[[ToolUse], str], look: str) -> Rendered
     on, "" = it is not told.
     """
     return message("\n".join(_lines(told, reason_of, look)))
+
+
+def explained(rows: Sequence[Facts]) -> Rendered:
+    """Return what was decided about one call, by which rule, label and tier; `rows` are those of
+    the audit, [] = there is no such call."""
+    if not rows:
+        return message(text("why.no-call"))
+    first, last = rows[0], rows[-1]
+    labels = text("why.call-labels", labels=first["labels"]) if first["labels"] else ""
+    pack = first["pack"] or text("questions.no-pack")
+    lines = [
+        text("why.call", tool=first["tool"], sink=text(f"why.sink-{first['sink'] or 'look'}")),
+        text("why.call-of", pack=pack, origin=first["origin"], at=first["at"][:16]),
+        labels or text("why.call-unlabelled"),
+    ]
+    for row in rows[1:]:
+        by = text(f"why.by-{row['judge']}") if row["judge"] else text("why.not-judged")
+        stage = text(f"why.stage-{row['stage'].lower()}")
+        lines.append(text("why.stage", stage=stage, by=by, tier=row["tier"], reason=row["reason"]))
+    if last["stage"] == "PROPOSED":
+        lines.append(text("why.not-judged"))
+    return message("\n".join(lines))
 
 
 def _lines(told: Trace, reason_of: Callable[[ToolUse], str], look: str) -> Iterator[str]:

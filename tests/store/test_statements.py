@@ -22,7 +22,9 @@ ALLOWED = {
     ("search", "stored_session"),
     ("turn_reports", "ending"),
     ("jobs", "count"),
+    ("audit", "everything"),
     # takes the first row it meets
+    ("audit", "head"),
     ("turns", "newest_status"),
     # once for a group, when it becomes a supergroup
     ("chats", "rename_chat"),

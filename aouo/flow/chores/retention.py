@@ -23,6 +23,7 @@ from aouo.plumbing.logs import log
 from aouo.plumbing.waiting import look_of
 from aouo.queue.running import Running, StopReason
 from aouo.store import (
+    audit,
     contents,
     deliveries,
     edits,
@@ -169,6 +170,8 @@ async def keep_copies(database: Database, clock: Clock, owner_notices: OwnerNoti
     while True:
         await clock.sleep(wait_s)
         wait_s = _HOUR_S
+        head = await database.read(audit.head)
+        log.info("audit_head", row=head.id, chain=head.chain)
         made = look_of(copy_of(database.path))
         if made and clock.now().timestamp() - made[2] / 1e9 < _DAY_S:
             continue

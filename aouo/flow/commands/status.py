@@ -16,7 +16,16 @@ from aouo.flow.commands.builtin import pack_here
 from aouo.flow.commands.registry import CommandCall, Handler, Look, Result
 from aouo.packs.library import Library
 from aouo.plumbing.redact import Redactor
-from aouo.store import jobs, kept_reports, routes, schedules, traces, turn_reports, usage_report
+from aouo.store import (
+    audit,
+    jobs,
+    kept_reports,
+    routes,
+    schedules,
+    traces,
+    turn_reports,
+    usage_report,
+)
 from aouo.store.database import Tx
 from aouo.store.snapshots import Query, Snapshot
 from aouo.store.traces import ToolUse
@@ -97,6 +106,9 @@ def why(
 
     async def show(snapshot: Snapshot, call: CommandCall, route: Route | None) -> Result:
         owner, inbound = is_owner(call.inbound), call.inbound
+        if owner and call.words.args:
+            rows = await snapshot.ask(audit.of_call(call.words.args[0]))
+            return Result(turns.explained(rows))
         person = "" if owner else inbound.person.id
         session = route.session_id if route else ""
         turn = await snapshot.ask(turn_reports.newest_here(inbound.address, session, person))

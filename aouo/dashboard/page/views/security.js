@@ -104,6 +104,8 @@ async function audit(root, place) {
       ["When", (row) => moment(row.at, WITH_SECONDS), "whole"],
       ["Tool", (row) => (row.off_record ? "off the record" : isolated(row.tool)), "short"],
       ["Stage", (row) => row.stage.toLowerCase(), "short"], ["Pack", (row) => isolated(row.pack), "short"],
+      ["Does", (row) => row.sink, "short"], ["Had read", (row) => isolated(row.labels), "short"],
+      ["Tier", (row) => (row.judge ? `${row.tier} (${row.judge})` : ""), "short"],
       ["Reason", (row) => excerpt(row.reason), "words"], ["Origin", (row) => row.origin], ["Turn", (row) => turn(row.turn_id), "short"],
     ], pages.flatMap(({ rows }) => rows), Object.values(sought).some(Boolean)
       ? `Nothing is like that${last ? " among the newest" : ""}.` : "No tool was called yet."))];

@@ -1,0 +1,120 @@
+"""`aouo audit` and `aouo guard`: what became of tool calls, whether that was changed, and why."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import click
+
+from aouo.cli.context import current_home, not_there
+from aouo.plumbing.home import Home
+from aouo.store.audit import broken, everything, head, of_call
+from aouo.store.opening import reading
+
+_HEAD = '"audit_head"'
+
+
+@click.group()
+def audit() -> None:
+    """What became of tool calls."""
+
+
+@audit.command("list")
+@click.option("--limit", default=30, show_default=True, help="How many rows.")
+def list_(limit: int) -> None:
+    """List the newest rows, the newest last."""
+    with reading(_database()) as tx:
+        last = head(tx).id
+        for row in everything(tx, last - limit):
+            judged = f"  {row['judge']} (tier {row['tier']}): {row['reason']}"
+            told = judged if row["judge"] else ""
+            read = f" after {row['labels']}" if row["labels"] else ""
+            click.echo(
+                f"{row['at'][:19]}  {row['stage']:9}  {row['tool']}  {row['sink']}{read}  "
+                f"{row['call_id']}{told}"
+            )
+
+
+@audit.command()
+def export() -> None:
+    """Print all rows as JSON, one a line, each with its link of the chain."""
+    with reading(_database()) as tx:
+        for row in everything(tx):
+            click.echo(json.dumps(row, ensure_ascii=False))
+
+
+@audit.command()
+@click.option("--head", "named", multiple=True, help="A head noted elsewhere: ID:LINK.")
+def verify(named: tuple[str, ...]) -> None:
+    """Check that no row was changed, removed, moved or cut off at the end; 1 = one was.
+
+    The end is held against the heads in the log, and those named: a backup tells its own. It holds
+    against whoever changes the database, not against whoever also rewrites the log and has no
+    backup in the way.
+    """
+    home = current_home()
+    heads = {int(one): link for one, _, link in (text.partition(":") for text in named)}
+    heads |= dict(_noted(home))
+    with reading(_database()) as tx:
+        wrong, gone, found = broken(tx, heads)
+    if wrong:
+        click.echo(f"Row {wrong} is not what was written, or one before it is gone.")
+    if gone:
+        click.echo(f"Row {gone}, which was noted elsewhere, is gone or another one.")
+    if wrong or gone:
+        raise click.exceptions.Exit(1)
+    click.echo(f"{found.id} rows, all as they were written. Head: {found.id}:{found.chain}")
+
+
+def _noted(home: Home) -> Iterator[tuple[int, str]]:
+    """Find the heads that the log tells of."""
+    files = sorted(home.logs.glob(f"{home.log_file.name}*")) if home.logs.is_dir() else []
+    for file in files:
+        with file.open(encoding="utf-8", errors="replace") as lines:
+            for line in lines:
+                with suppress(ValueError, KeyError):
+                    if _HEAD in line and (facts := json.loads(line))["row"]:
+                        yield int(facts["row"]), str(facts["chain"])
+
+
+@click.group()
+def guard() -> None:
+    """What decides about tool calls."""
+
+
+@guard.command()
+@click.argument("call")
+def explain(call: str) -> None:
+    """Say which rule, label and tier decided about CALL, by its id."""
+    from aouo.words.turns import explained
+
+    with reading(_database()) as tx:
+        click.echo(explained(tx.ask(of_call(call))).text)
+
+
+@guard.command()
+def check() -> None:
+    """Read the policy, and name the rules that never decide; 1 = there are some."""
+    import os
+
+    from aouo.config.file import load_settings
+    from aouo.guard.policy import policy_of
+
+    home = current_home()
+    policy = policy_of(load_settings(home.path, os.environ).settings.security.policy, home.path)
+    for line in (found := policy.unreachable()):
+        click.echo(line)
+    if found:
+        raise click.exceptions.Exit(1)
+    sizes = f"{len(policy.deny)} deny, {len(policy.verify)} ask, {len(policy.allow)} allow"
+    click.echo(f"Every rule can decide: {sizes}.")
+
+
+def _database() -> Path:
+    file = current_home().database
+    if not file.exists():
+        raise not_there("There is no audit yet.", fix="Say something to the bot.")
+    return file
