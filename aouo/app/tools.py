@@ -46,6 +46,7 @@ from aouo.facts.attachments import Lack
 from aouo.facts.people import LetIn
 from aouo.facts.ports import ChatModel, Clock
 from aouo.facts.schedule import ZoneOf
+from aouo.guard import heuristics
 from aouo.guard.chain import Guard
 from aouo.guard.fence import Fence
 from aouo.guard.flow import Flow
@@ -215,7 +216,7 @@ def guarded_tools(
         database=database,
         clock=clock,
         bind=fence.bind,
-        judges=[protection.judge, fence.judge, flow.by_policy, flow.judge],
+        judges=[protection.judge, fence.judge, flow.by_policy, heuristics.judge, flow.judge],
         keep=partial(keep, database=database, clock=clock),
         redact=redact,
         hidden=hiding(home=home.path, media=home.media, folder_of=stores.folder),

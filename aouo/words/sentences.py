@@ -66,8 +66,7 @@ def approval(
         ButtonSpec(_option(answer, lasting), encode("approval", gate_id, answer))
         for answer in answers(asks)
     ]
-    why = ButtonSpec(text("questions.button-why"), encode("command", f"why {action.call_id}"))
-    rows = [buttons[:2], *([button] for button in buttons[2:]), [why]]
+    rows = [buttons[:2], *([button] for button in buttons[2:])]
     if len(asked) == 1 and ask.why == "fence":
         return say(
             "questions.approval",
@@ -83,7 +82,8 @@ def approval(
     named = "\n".join(dict.fromkeys(one_line(one.shown) for one in lasting))
     always = text("questions.always", names=named) if len(buttons) > 2 and "\n" in named else ""
     shown = "\n\n".join(filter(None, (calls, reasons, always)))
-    return say("questions.calls", *rows, pack=pack, waiting=who, calls=shown)
+    why = ButtonSpec(text("questions.button-why"), encode("command", f"why {action.call_id}"))
+    return say("questions.calls", *rows, [why], pack=pack, waiting=who, calls=shown)
 
 
 def _call(asked: Asked) -> str:

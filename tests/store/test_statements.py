@@ -22,7 +22,6 @@ ALLOWED = {
     ("search", "stored_session"),
     ("turn_reports", "ending"),
     ("jobs", "count"),
-    ("audit", "everything"),
     # takes the first row it meets
     ("audit", "head"),
     ("turns", "newest_status"),
