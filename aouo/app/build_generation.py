@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 from aouo.agent.compaction import Compactor
+from aouo.agent.judging import Judging
 from aouo.agent.loop import Executor
 from aouo.agent.persona import persona_of
 from aouo.agent.pipelines import Pipelines, extended
@@ -114,6 +115,7 @@ async def _built(
         sandbox=sandbox,
         guard=guard,
         approvals=settings.security.approvals,
+        judging=_judging(settings, shared, held, quota),
         model=model,
         other_model=_others(settings, shared, held),
         named_model=partial(_named_model, settings),
@@ -205,6 +207,20 @@ def _others(
         return await _model(services.with_model(settings, backend, name), shared, held)
 
     return other
+
+
+def _judging(settings: Settings, shared: Shared, held: Holder, quota: Quota) -> Judging | None:
+    judge = settings.security.judge
+    if not judge.backend:
+        return None
+    name = judge.model or services.DEFAULT_MODELS.get(judge.backend, "")
+    return Judging(
+        database=shared.database,
+        clock=shared.clock,
+        quota=quota,
+        model=partial(_others(settings, shared, held), judge.backend, name),
+        daily=judge.daily,
+    )
 
 
 async def _scanned(settings: Settings, shared: Shared) -> Library:

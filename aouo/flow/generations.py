@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from aouo.agent.compaction import Compactor
+from aouo.agent.judging import Judging
 from aouo.agent.loop import Executor
 from aouo.agent.pipelines import Pipelines
 from aouo.agent.side_calls import Describe
@@ -74,6 +75,8 @@ class Generation:
     sandbox: Sandbox
     guard: Guard
     approvals: sections.Approvals
+    judging: Judging | None
+    """A model that may spare the owner a question, None = there is none."""
     model: ChatModel
     other_model: Callable[[str, str], Awaitable[ChatModel]]
     """Makes the model of a (provider, name) that shall answer in place of the usual one."""

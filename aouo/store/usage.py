@@ -248,3 +248,13 @@ def chosen_model(tx: Tx, here: ConversationAddress, day: str) -> Chosen | None:
         day,
     )
     return Chosen(row["provider"], row["model"], row["effort"]) if row else None
+
+
+def judged(tx: Tx, day: str) -> int:
+    """How often a model has judged a call on a local day."""
+    row = tx.one(
+        "SELECT count(*) AS times FROM usage_events WHERE day = ? "
+        "AND substr(session_id, 1, 5) <> 'chat/' AND session_id = '' AND scope = 'judge'",
+        day,
+    )
+    return row["times"] if row else 0

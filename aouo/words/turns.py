@@ -42,7 +42,8 @@ def explained(rows: Sequence[Facts]) -> Rendered:
     if not rows:
         return message(text("why.no-call"))
     first, last = rows[0], rows[-1]
-    labels = text("why.call-labels", labels=first["labels"]) if first["labels"] else ""
+    read = next((row["labels"] for row in rows if row["labels"]), "")
+    labels = text("why.call-labels", labels=read) if read else ""
     pack = first["pack"] or text("questions.no-pack")
     lines = [
         text("why.call", tool=first["tool"], sink=text(f"why.sink-{first['sink'] or 'look'}")),

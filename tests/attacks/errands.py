@@ -158,9 +158,10 @@ async def butler(
         "env": {"PYTHONPATH": str(ROOT)},
     }
     world.config = {
+        **world.config,
         "mcp": {"servers": {SERVER: {**server, **settings}}},
         "telegram": {"streaming": "off"},
-        "security": {"approvals": {"per_hour": 10_000}},
+        "security": {"approvals": {"per_hour": 10_000}, **world.config.get("security", {})},
     }
     async with world.running() as bot:
         yield Butler(world, bot, journal, {one["name"] for one in told["tools"]})

@@ -49,6 +49,8 @@ async def test_a_card_says_what_leaves_to_whom_why_it_asks_and_whether_ever_befo
         card = await bot.bot.people.next_message(ADA, contains="Is that all right?")
         await tap(bot, card, "Allow once")
         await said(world, "Done.")
+        await tap(bot, card, "Why?")
+        why = await bot.bot.people.next_message(ADA, contains="it tells somebody")
         again = await bot.run(PROMPT, [READS, MAIL], {"send_mail": "deny"})
         cards = [one.text for one in await bot.bot.people.messages(ADA) if "all right" in one.text]
 
@@ -57,7 +59,12 @@ async def test_a_card_says_what_leaves_to_whom_why_it_asks_and_whether_ever_befo
     assert json.dumps(MAIL[1]) in card.text
     assert "this conversation has read what others wrote (mcp:errands)" in card.text
     assert "You were never asked about this before." in card.text
-    assert [one.text for one in card.buttons] == ["Allow once", "No", "Always: ben@home.example"]
+    labels = ["Allow once", "No", "Always: ben@home.example", "Why?"]
+    assert [one.text for one in card.buttons] == labels
+    assert why.text.startswith("mcp__errands__send_mail: it tells somebody\n")
+    assert "The conversation had read what others wrote: mcp:errands." in why.text
+    assert "Judged – what leaves after reading what others wrote (tier 0)" in why.text
+    assert "Done – the owner said so (tier 3)" in why.text
     assert "You said yes to this once before." in cards[-1]
     assert (again.made, again.asked) == ([READS], [[MAIL]])
 

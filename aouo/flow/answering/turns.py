@@ -222,7 +222,10 @@ class Turns:
 
         async def judge(actions: Sequence[PreparedCall]) -> list[Judged]:
             labelled = await self._labelled(ctx, actions)
-            judged = await generation.guard.judged(labelled, approving.approve)
+            approve = approving.approve
+            if generation.judging:
+                approve = generation.judging.before(approve, spent_by(ctx, ""), ctx.spend)
+            judged = await generation.guard.judged(labelled, approve)
             ctx.only_looks = ctx.only_looks or any(one.is_a_no for one in judged)
             return judged
 

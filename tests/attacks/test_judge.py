@@ -1,0 +1,113 @@
+"""A judging model, over its own wire: what it may spare, and what it never does.
+
+Source: issue 31, "Tier 2".
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.attacks.errands import SERVER, Call, butler
+from tests.attacks.test_asking import KEYED, MAIL, PROMPT
+from tests.attacks.test_coming_back import READS, TOLD
+from tests.fakes.clock import FastClock
+from tests.fakes.model_server import Body, CallPart, Says, words_of
+from tests.path.world import World
+
+PAY: Call = ("pay", {"account": "DE89370400440532013000", "amount": 10})
+
+
+class Judge:
+    """Plays the assistant, and beside it the judge, who answers as a test says."""
+
+    def __init__(self, says: Callable[[str], str]) -> None:
+        self.says = says
+        self.asked: list[dict[str, Any]] = []
+        self.lines: list[Says] = []
+
+    def __call__(self, body: Body) -> Says:
+        system = words_of(body["messages"][0])
+        if "You check one call" not in system:
+            return self.lines.pop(0) if body.get("tools") and self.lines else Says("ok")
+        self.asked.append(
+            json.loads(words_of(body["messages"][1])) | {"temperature": body.get("temperature")}
+        )
+        return Says(self.says(system.partition('"canary": "')[2][:26]))
+
+
+def verdict(what: str, **more: str) -> Callable[[str], str]:
+    return lambda canary: json.dumps({"canary": canary, "verdict": what, "why": "so"} | more)
+
+
+async def run(
+    world: World, tmp_path: Path, says: Callable[[str], str], call: Call, daily: int = 5
+) -> tuple[Judge, bool, bool]:
+    """Read a mail and make a call; return the judge, whether it was made, whether it was asked."""
+    world.clock = FastClock()
+    world.config |= {"security": {"judge": {"backend": "fake", "model": "judge", "daily": daily}}}
+    judge = Judge(says)
+    async with butler(world, tmp_path, TOLD) as bot:
+        world.model.script = judge
+        for name, given in (READS, call):
+            whole = f"mcp__{SERVER}__{name}"
+            judge.lines.append(Says(calls=(CallPart(whole, dict(given)),)))
+        judge.lines.append(Says("That is all, 1."))
+        ran = await bot.go_on(PROMPT, [], {})
+    return judge, call in ran.made, bool(ran.asked)
+
+
+@pytest.mark.parametrize(
+    ("what", "made", "asked"),
+    [("allow", True, False), ("ask", False, True), ("block", False, False)],
+)
+async def test_it_reads_the_owners_words_and_the_call_and_decides(
+    world: World, tmp_path: Path, what: str, made: bool, asked: bool
+) -> None:
+    judge, *came = await run(world, tmp_path, verdict(what), MAIL)
+
+    assert came == [made, asked]
+    (shown,) = judge.asked
+    assert shown["owner"].strip() == PROMPT.casefold()
+    assert json.loads(shown["arguments"]) == MAIL[1]
+    assert (shown["tool"], shown["does"]) == (f"mcp__{SERVER}__send_mail", "tell")
+    assert shown["temperature"] == 0
+
+
+@pytest.mark.parametrize(
+    "says",
+    [
+        verdict("allow", canary="another"),
+        verdict("allow", more="x"),
+        verdict("certainly"),
+        lambda canary: "allow",
+        lambda canary: f"```json\n{verdict('allow')(canary)}\n```",
+        lambda canary: "",
+    ],
+    ids=["canary", "extra", "verdict", "words", "fenced", "silence"],
+)
+async def test_what_is_no_answer_that_counts_is_a_block(
+    world: World, tmp_path: Path, says: Callable[[str], str]
+) -> None:
+    _, *came = await run(world, tmp_path, says, MAIL)
+
+    assert came == [False, False]
+
+
+@pytest.mark.parametrize("call", [PAY, ("send_mail", KEYED)], ids=["pays", "keys"])
+async def test_what_pays_and_keys_are_never_its_to_spare(
+    world: World, tmp_path: Path, call: Call
+) -> None:
+    judge, made, _ = await run(world, tmp_path, verdict("allow"), call)
+
+    assert (judge.asked, made) == ([], False)
+
+
+async def test_beyond_its_day_the_owner_is_asked(world: World, tmp_path: Path) -> None:
+    judge, *came = await run(world, tmp_path, verdict("allow"), MAIL, daily=0)
+
+    assert (judge.asked, came) == ([], [False, True])
