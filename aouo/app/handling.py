@@ -366,7 +366,13 @@ def commanding(
         is_owner,
         lambda: {one.name: one.changed for one in generations.now.servers if one.changed},
     )
-    scripts = Scripts(shared.home.commands, lambda: generations.now.sandbox, is_owner)
+    scripts = Scripts(
+        shared.home.commands,
+        lambda: generations.now.sandbox,
+        is_owner,
+        shared.database,
+        shared.clock,
+    )
     files = CommandFiles(scripts, brought, menu_changed)
     handlers = {
         **HANDLERS,

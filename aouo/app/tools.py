@@ -49,7 +49,7 @@ from aouo.facts.schedule import ZoneOf
 from aouo.guard import heuristics
 from aouo.guard.chain import Guard
 from aouo.guard.fence import Fence
-from aouo.guard.flow import Flow
+from aouo.guard.flow import Flow, Rate
 from aouo.guard.policy import policy_of
 from aouo.guard.protection import Protection
 from aouo.guard.reach import reached, refusal
@@ -212,11 +212,19 @@ def guarded_tools(
     packs_in = [Path(folder).expanduser() for folder in scan_dirs]
     protection = Protection(home=home.path, folder_of=stores.folder, sent=sent, packs_in=packs_in)
     flow = Flow(is_owner, stores.folder, policy_of(security.policy, home.path))
+    rate = held.take("rate of calls", lambda: Rate(clock))
     guard = Guard(
         database=database,
         clock=clock,
         bind=fence.bind,
-        judges=[protection.judge, fence.judge, flow.by_policy, heuristics.judge, flow.judge],
+        judges=[
+            protection.judge,
+            fence.judge,
+            flow.by_policy,
+            heuristics.judge,
+            flow.judge,
+            rate.judge,
+        ],
         keep=partial(keep, database=database, clock=clock),
         redact=redact,
         hidden=hiding(home=home.path, media=home.media, folder_of=stores.folder),

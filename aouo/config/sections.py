@@ -367,9 +367,9 @@ class Security(Section):
     """How tools of packs are confined: `auto` as well as this machine can, `require` only by
     bubblewrap, `off` not at all."""
     policy: str = "default"
-    """The guard's policy: `default` or a YAML file."""
+    """The guard's policy: `default`, `strict`, `permissive` or a YAML file in the home."""
     judge: Judge = Judge()
-    """A model that looks at doubtful tool calls."""
+    """A model that may spare the owner questions about tool calls."""
     approvals: Approvals = Approvals()
     """Questions to the owner."""
 

@@ -6,11 +6,14 @@ the person whose turn it is has named, in their own words, each place that a cal
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TypeGuard
 
+from aouo.facts.ports import Clock
 from aouo.facts.records import ANY_TARGET, Sink
 from aouo.guard import targets
 from aouo.guard.paths import KEPT_BYTES, KEPT_FILES
@@ -23,6 +26,11 @@ from aouo.plumbing.trees import TooMuch, walk
 ALWAYS_ASKED: frozenset[Sink] = frozenset({"spend", "destroy", "admit"})
 """Asked about in a turn that has read strangers' words, whatever the person has named."""
 _DENIED = "Blocked by the owner's policy. Do without it, and do not reach for it another way."
+_MINUTE, A_MINUTE = timedelta(minutes=1), 300
+_TOO_FAST = (
+    f"Blocked: this conversation has made {A_MINUTE} calls within a minute. Answer with what you "
+    "have."
+)
 VIOLATION = (
     "Blocked: IFC violation. What looks like a key or a password goes nowhere but to this chat. "
     "Leave it out."
@@ -41,6 +49,28 @@ def needs_words(action: PreparedCall, labels: Sequence[str]) -> bool:
     if action.visits:
         return bool(labels) or bool(shape_spans(" ".join(action.visits)))
     return bool(labels) and (action.sink not in _FREE or _is_remote(action))
+
+
+@dataclass(slots=True, eq=False)
+class Rate:
+    """How many calls one conversation may make in a minute; what a person does themself is free."""
+
+    clock: Clock
+    _made: dict[str, deque[datetime]] = field(
+        init=False, default_factory=dict[str, "deque[datetime]"]
+    )
+
+    def judge(self, action: PreparedCall) -> Verdict:
+        now, session = self.clock.now(), action.facts.session_id
+        made = self._made.setdefault(session, deque())
+        while made and now - made[0] > _MINUTE:
+            made.popleft()
+        if len(made) >= A_MINUTE and not action.by_person:
+            return Blocked(_TOO_FAST, f"{A_MINUTE} calls within a minute")
+        made.append(now)
+        for other in [one for one, calls in self._made.items() if not calls]:
+            del self._made[other]
+        return Allowed("not too fast")
 
 
 @dataclass(frozen=True, slots=True)

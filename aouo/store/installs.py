@@ -35,7 +35,12 @@ UNSETTLED = Query(
 
 
 def record(tx: Tx, change: Change, now: str) -> None:
-    """Store a pack as installed, as `change` says."""
+    """Store a pack as installed, as `change` says; what the owner allowed it for good goes where
+    neither source nor key ties it to what was there."""
+    before = tx.one("SELECT source, signer FROM installs WHERE pack = ?", change.pack)
+    is_others = before is not None and before["source"] != change.source
+    if before and is_others and not before["signer"] == change.signer != "":
+        tx.run("DELETE FROM grants WHERE pack = ?", change.pack)
     tx.put(
         "installs",
         {

@@ -44,6 +44,14 @@ def verdict(what: str, **more: str) -> Callable[[str], str]:
     return lambda canary: json.dumps({"canary": canary, "verdict": what, "why": "so"} | more)
 
 
+def plain(words: str) -> Callable[[str], str]:
+    return lambda canary: words
+
+
+def fenced(canary: str) -> str:
+    return f"```json\n{verdict('allow')(canary)}\n```"
+
+
 async def run(
     world: World, tmp_path: Path, says: Callable[[str], str], call: Call, daily: int = 5
 ) -> tuple[Judge, bool, bool]:
@@ -84,9 +92,9 @@ async def test_it_reads_the_owners_words_and_the_call_and_decides(
         verdict("allow", canary="another"),
         verdict("allow", more="x"),
         verdict("certainly"),
-        lambda canary: "allow",
-        lambda canary: f"```json\n{verdict('allow')(canary)}\n```",
-        lambda canary: "",
+        plain("allow"),
+        fenced,
+        plain(""),
     ],
     ids=["canary", "extra", "verdict", "words", "fenced", "silence"],
 )

@@ -11,9 +11,12 @@ from typing import TypeAlias
 
 from aouo.facts.commands import COMMANDS, Takes, TurnHints
 from aouo.facts.events import Inbound
-from aouo.facts.ports import Rendered
+from aouo.facts.ids import ulid
+from aouo.facts.ports import Clock, Rendered, stamp
+from aouo.facts.records import AuditEntry
 from aouo.flow.commands.file_text import CommandFile, read
 from aouo.flow.commands.registry import AddedCommand, CommandCall, Doing, Result
+from aouo.guard.prepared import digest
 from aouo.guard.sandbox import bubblewrap
 from aouo.guard.sandbox.order import Command, Order, Ran, RunLimits
 from aouo.guard.sandbox.run import NotConfined, Sandbox
@@ -21,6 +24,8 @@ from aouo.packs.format.folder import NotInside, read_inside
 from aouo.packs.format.problems import Problem
 from aouo.plumbing import resources
 from aouo.plumbing.logs import log
+from aouo.store import audit
+from aouo.store.database import Database
 from aouo.words.catalogue import say, text
 from aouo.words.conversations import output, unusable
 
@@ -41,6 +46,8 @@ class Scripts:
     folder: Path
     sandbox: Callable[[], Sandbox]
     is_owner: Callable[[Inbound], bool]
+    database: Database
+    clock: Clock
 
     async def run(self, command: CommandFile, call: CommandCall) -> Result:
         """Run a command's script with the words after it, and answer with all that it says."""
@@ -52,7 +59,17 @@ class Scripts:
             log.warning("command_refused", command=command.name, why=str(error))
             return self._unusable(command, call, text("commands.not-confined", why=error))
         log.info("command_ran", command=command.name, end=ran.end, status=ran.status)
+        await self._record(command, call, done=ran.end == "exit" and not ran.status)
         return Result(_said(command.name, ran))
+
+    async def _record(self, command: CommandFile, call: CommandCall, *, done: bool) -> None:
+        """Tell the audit that a person had a script run."""
+        number, origin = ulid(), call.inbound.origin
+        given = digest(command.name, call.words.all)
+        about = number, number, f"/{command.name}", "", origin, given, "typed by a person"
+        row = AuditEntry("EXECUTED" if done else "FAILED", "", *about, sink="run")
+        now = stamp(self.clock)
+        await self.database.transact(lambda tx: audit.append(tx, row, now))
 
     def _order(self, command: CommandFile, call: CommandCall) -> Order:
         folder = self.folder.resolve()
