@@ -39,6 +39,7 @@ from aouo.agent.tools.persist import db, persist
 from aouo.agent.tools.registry import Registry, Tool
 from aouo.agent.tools.reminders import Reminders
 from aouo.agent.tools.results import keep, result_read
+from aouo.agent.tools.shell import shell
 from aouo.agent.tools.undo import Undoing, undo
 from aouo.agent.tools.web import fetch, web_search
 from aouo.config.sections import Security, Tools
@@ -211,7 +212,8 @@ def guarded_tools(
     )
     packs_in = [Path(folder).expanduser() for folder in scan_dirs]
     protection = Protection(home=home.path, folder_of=stores.folder, sent=sent, packs_in=packs_in)
-    flow = Flow(is_owner, stores.folder, policy_of(security.policy, home.path))
+    policy = policy_of(security.policy, home.path)
+    flow = Flow(is_owner, stores.folder, policy)
     rate = held.take("rate of calls", lambda: Rate(clock))
     guard = Guard(
         database=database,
@@ -262,6 +264,7 @@ def guarded_tools(
         journal_search(database),
         journal_add(database, clock, partial(zone_of, "")),
         memory_edits(database, shared.keeping),
+        shell(shop, policy.hosts_of("shell"), confined=lambda: security.sandbox != "off"),
         *shared.more_tools,
     ]
 

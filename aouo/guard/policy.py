@@ -117,6 +117,11 @@ class Policy:
         named = (rule for rule in self.allow if any(getattr(rule, key) for key in _PLACES))
         return next((rule for rule in named if rule.fits(action, whole=True)), None)
 
+    def hosts_of(self, tool: str) -> tuple[str, ...]:
+        """Return the hosts that rules open to a tool which they name."""
+        named = (rule for rule in self.allow if tool in rule.tool)
+        return tuple(dict.fromkeys(host for rule in named for host in rule.host))
+
     def unreachable(self) -> list[str]:
         """Say which rules never decide, and the one before each that does."""
         seen: list[tuple[str, Rule]] = []

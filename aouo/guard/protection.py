@@ -81,6 +81,8 @@ _NAMES = (
     "*.kdbx",
     "*.ppk",
 )
+_MEMORY = frozenset({"user.md", "memory.md", "soul.md", "state.md"})
+"""What later turns read as their own: it is marked where others wrote it, by its tool."""
 _KEY_BYTES = 64_000
 """A larger `.key` is no key but a presentation."""
 
@@ -118,6 +120,12 @@ class Protection:
             if path is None:
                 return Blocked(
                     f"{quoted(text)} is not a path that can be checked.", "no path", "protection"
+                )
+            if action.mutates and path.parent == own and path.name.casefold() in _MEMORY:
+                return Blocked(
+                    f"{path.name} is changed with the memory tool alone.",
+                    rule="a memory file",
+                    judge="protection",
                 )
             if action.facts.pack and path.is_relative_to(own):
                 continue

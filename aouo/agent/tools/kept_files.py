@@ -7,7 +7,7 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +15,9 @@ from pathlib import Path
 from aouo.facts.errors import ToolFailed
 from aouo.facts.ports import Clock, stamp
 from aouo.guard.paths import KEPT_BYTES, KEPT_FILES, failed, parent
+from aouo.memory.files import NAMES
 from aouo.plumbing import failpoint
+from aouo.plumbing.logs import log
 from aouo.plumbing.trees import TooMuch, new_file, open_file, remove, walk
 from aouo.store import kept_changes
 from aouo.store.database import Database, Tx
@@ -57,13 +59,26 @@ class KeptFiles:
 
     @asynccontextmanager
     async def watching(
-        self, call_id: str, own: Path, others: Sequence[Path]
+        self, call_id: str, own: Path, others: Sequence[Path], *, labelled: bool
     ) -> AsyncGenerator[None]:
         """Keep a copy of a folder while a tool is at work in it, and then what the tool changed.
 
         Nothing of the call can be put back if the folder is too large for that, if the tool may
-        change `others`, or if another call wrote there meanwhile.
+        change `others`, or if another call wrote there meanwhile. In a turn that is `labelled`
+        memory files stay as they are: strangers' words in them would have no marks.
         """
+        memory = [own / name for name in NAMES.values()] if labelled else []
+        held = {path: await asyncio.to_thread(_readable, path) for path in memory}
+        try:
+            async with self._copying(call_id, own, others):
+                yield
+        finally:
+            await asyncio.to_thread(_keep_as_they_were, held, call_id)
+
+    @asynccontextmanager
+    async def _copying(
+        self, call_id: str, own: Path, others: Sequence[Path]
+    ) -> AsyncGenerator[None]:
         manifest = None if others else await asyncio.to_thread(self._copied, call_id, own)
         note = None if manifest is None else json.dumps(manifest).encode()
         await self._keep(call_id, [Kept("folder", str(own), note, "")])
@@ -196,6 +211,17 @@ class KeptFiles:
         except (OSError, TooMuch, ToolFailed):
             return None
         return changed
+
+
+def _keep_as_they_were(held: Mapping[Path, bytes | None], call_id: str) -> None:
+    for path, before in held.items():
+        is_whole = before is None or len(before) <= KEPT_BYTES
+        if not is_whole or _readable(path) == before:
+            continue
+        log.warning("memory_kept", file=path.name, call=call_id)
+        remove(path)
+        if before is not None:
+            _write(path, before, None, draft=f".{call_id}.new")
 
 
 def _now(kept: Kept) -> str:

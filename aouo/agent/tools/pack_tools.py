@@ -100,18 +100,24 @@ def _handler(
     async def _run(wish: RawArguments, context: ToolContext, call_id: str) -> str:
         given, sent = shop.sent.given(context.facts.address.folder, wish.model_extra or {})
         tenant, person = context.facts.tenant, context.facts.person.id
-        own = await asyncio.to_thread(_own_folder, shop.stores, pack.name, tenant)
+        own = await asyncio.to_thread(own_folder, shop.stores, pack.name, tenant)
         opened = await asyncio.to_thread(shop.reached, pack.name, tenant, person, given)
         order = _order(pack, item, given, (own, *opened), sent, context)
         begun_s = time.perf_counter()
         if not item.reads and (sources := context.sources()):
             await shop.written.note(own, ", ".join(sources))
-        watching = nullcontext() if item.reads else shop.files.watching(call_id, own, opened)
+        labelled = bool(context.sources())
+        watching = (
+            nullcontext()
+            if item.reads
+            else shop.files.watching(call_id, own, opened, labelled=labelled)
+        )
         try:
-            egress = _egress(shop.proxy, pack.name, hosts)
             answer = shop.asking.of(pack, context, call_id, secrets=item.secrets, reads=item.reads)
             async with watching:
-                ran = await shop.sandbox.run(order, egress, lambda: _is_full(own), answer)
+                ran = await shop.sandbox.run(
+                    order, egress(shop.proxy, pack.name, hosts), lambda: is_full(own), answer
+                )
             ran = answer.cleaned(ran)
         except NotConfined as error:
             log.warning("pack_tool_refused", tool=name, why=str(error))
@@ -150,13 +156,14 @@ async def _delivered(said: str, own: Path, context: ToolContext, call_id: str) -
     return f"shown: {file.name}"
 
 
-def _egress(
+def egress(
     proxy: EgressProxy, pack: str, hosts: tuple[str, ...]
 ) -> Callable[[socket], AbstractAsyncContextManager[None]]:
+    """Return the way out of the sandbox to these hosts."""
     return lambda listening: proxy.open(listening, Permits(pack, hosts))
 
 
-def _own_folder(stores: PackStores, pack: str, tenant: str) -> Path:
+def own_folder(stores: PackStores, pack: str, tenant: str) -> Path:
     """Return the pack's data folder, made if need be. Raises `ToolFailed` if it is full."""
     own = stores.folder(pack, tenant)
     own.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -164,7 +171,8 @@ def _own_folder(stores: PackStores, pack: str, tenant: str) -> Path:
     return own.resolve()
 
 
-def _is_full(own: Path) -> bool:
+def is_full(own: Path) -> bool:
+    """Whether nothing more fits into a pack's folder."""
     try:
         check_room(own, 0)
     except ToolFailed:

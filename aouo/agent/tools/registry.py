@@ -22,6 +22,8 @@ from aouo.facts.work import Facts
 from aouo.guard.prepared import UNCHECKED, Blocked, PreparedCall, digest, dumped
 from aouo.plumbing.logs import log
 
+_NAMED = "shell"
+"""The group that is off unless the owner names it."""
 Load: TypeAlias = Callable[[Sequence[str]], Awaitable[str]]
 """Brings tools or skills of these names into a turn; returns text for the model."""
 
@@ -198,8 +200,10 @@ class Registry:
     ) -> tuple[Tool, ...]:
         """Return the tools that a pack permits and, of the built-in ones, the owner has `enabled`.
 
-        Both lists hold names and groups; an empty `enabled` enables all.
+        Both lists hold names and groups; an empty `enabled` enables all but the shell, which has to
+        be named, and may be named alone.
         """
+        chosen = [name for name in enabled if name != _NAMED]
 
         def listed(item: Tool, names: Sequence[str]) -> bool:
             return item.name in names or item.group in names
@@ -209,7 +213,8 @@ class Registry:
             for item in self._tools.values()
             if item.pack in ("", pack)
             and listed(item, permitted)
-            and (item.pack or not enabled or listed(item, enabled))
+            and (item.pack or not chosen or listed(item, enabled))
+            and (item.group != _NAMED or _NAMED in enabled)
         )
 
     def spec(self, item: Tool) -> ToolSpec:
