@@ -15,8 +15,9 @@ from aouo.cli.doctoring import models as doctor_models
 from aouo.cli.doctoring.check import Check
 from aouo.config.file import ConfigBroken, Loaded, load_settings
 from aouo.config.keys import get, known_keys, plain
-from aouo.config.settings import NOT_YET, Settings, does_nothing
+from aouo.config.settings import Settings, does_nothing
 from aouo.facts.errors import SetupError
+from aouo.guard.policy import policy_of
 from aouo.packs.format.problems import Problem
 from aouo.plumbing.home import Home, is_locked, running_pid
 
@@ -166,15 +167,26 @@ def _config(home: Home, loaded: Loaded) -> Iterator[Check]:
         return
     there = "valid" if home.config.exists() else "there is none: the defaults are used"
     yield Check("config", "ok", "; ".join((there, *loaded.notes)))
-    changed = _without_effect(loaded.settings)
-    yield Check("keys", "ok", f"nothing reads these yet: {', '.join(NOT_YET)}")
-    if changed:
+    yield _policy(home, loaded.settings)
+    if changed := _without_effect(loaded.settings):
         fix = "Leave them out until something reads them."
         yield Check("keys", "warn", f"set, but without effect: {', '.join(changed)}", fix)
     telegram = loaded.settings.telegram
     if telegram.bot_token.get_secret_value() or not telegram.enabled:
         for refusal in loaded.settings.refusals():
             yield Check("config", "fail", refusal.problem, refusal.fix)
+
+
+def _policy(home: Home, settings: Settings) -> Check:
+    """Read the policy as the bot does, and name the rules that never decide."""
+    name = settings.security.policy
+    try:
+        found = policy_of(name, home.path).unreachable()
+    except SetupError as error:
+        return Check("policy", "fail", str(error), error.fix)
+    if found:
+        return Check("policy", "warn", "; ".join(found), "Move or remove those rules.")
+    return Check("policy", "ok", f"{name}: every rule can decide")
 
 
 def _without_effect(settings: Settings) -> list[str]:

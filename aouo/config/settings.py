@@ -16,10 +16,7 @@ from aouo.plumbing.redact import secrets_in
 BUILT_IN_BACKENDS = ("none", "openai", "groq", "gemini", "deepseek")
 
 
-NOT_YET = (
-    "security.policy",
-    "security.judge",
-)
+NOT_YET: tuple[str, ...] = ()
 """Keys and sections that are accepted but have no effect yet."""
 
 

@@ -473,17 +473,25 @@ def test_validate_looks_into_the_folder_as_dev_does(runner: CliRunner, tmp_path:
     assert '"forgotten" lies below skills/' in facts["problems"][0]["message"]
 
 
-def test_keys_that_nothing_reads_are_named_and_one_that_was_set_is_a_warning(
-    runner: CliRunner, home: Home
+@pytest.mark.parametrize(
+    ("text", "status", "told"),
+    [
+        ("deny: [{sink: spend}]", "ok", "mine.yml: every rule can decide"),
+        ("deny: [{sink: spend}, {sink: spend, pack: x}]", "warn", "deny 2 (no name) never decides"),
+        ("deny: [{sinc: spend}]", "fail", "deny.0.sinc: Extra inputs are not permitted"),
+    ],
+)
+def test_a_policy_is_read_and_what_never_decides_is_named(
+    runner: CliRunner, home: Home, text: str, status: str, told: str
 ) -> None:
-    """Issue 11, 29."""
+    """Issue 31."""
     runner.invoke(aouo, ["init"])
-    quiet = json.loads(runner.invoke(aouo, ["doctor", "--fast", "--json"]).stdout)["checks"]
-    runner.invoke(aouo, ["config", "set", "security.judge.daily", "5"])
-    told = json.loads(runner.invoke(aouo, ["doctor", "--fast", "--json"]).stdout)["checks"]
+    (home.path / "mine.yml").write_text(text)
+    runner.invoke(aouo, ["config", "set", "security.policy", "mine.yml"])
+    checks = json.loads(runner.invoke(aouo, ["doctor", "--fast", "--json"]).stdout)["checks"]
+    done = runner.invoke(aouo, ["guard", "check"])
 
-    keys = [check for check in quiet if check["name"] == "keys"]
-    assert [check["status"] for check in keys] == ["ok"]
-    assert "security.judge" in keys[0]["detail"]
-    warned = [c["detail"] for c in told if c["name"] == "keys" and c["status"] == "warn"]
-    assert warned == ["set, but without effect: security.judge.daily"]
+    (found,) = [check for check in checks if check["name"] == "policy"]
+    assert found["status"] == status
+    assert told in found["detail"]
+    assert (done.exit_code == 0) is (status == "ok")

@@ -123,7 +123,7 @@ Install Vocab (vocab) 1.1.0?
 Learns words with you
 
 It may
-• run any command on the bot's machine
+• run commands in its own folder, walled in
 • run programs that are on the bot's machine: count
 • read and change files outside its own folder, as far as the bot's settings allow: ~/books
 • reach on the internet: api.example.org
@@ -204,7 +204,7 @@ Upgrade Vocab (vocab) from 1.0.0 to 1.1.0?
 Learns words with you
 
 New, and needs your yes
-• run any command on the bot's machine
+• run commands in its own folder, walled in
 • read web pages at the addresses it may reach, and search the web
 • use services that are connected to the bot: mcp:mail
 • run small programs of its own, kept apart from the rest: count
