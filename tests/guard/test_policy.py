@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, get_args
 
@@ -15,9 +16,10 @@ from aouo.facts.errors import SetupError
 from aouo.facts.events import Person
 from aouo.facts.records import Sink
 from aouo.facts.transcript import ToolCall
-from aouo.guard.flow import Flow
+from aouo.guard.flow import A_MINUTE, Flow, Rate
 from aouo.guard.policy import PRESETS, Policy, Rule, policy_of
 from aouo.guard.prepared import Allowed, Ask, Blocked, Heard, PreparedCall, Touched, Verdict
+from tests.fakes.clock import HandClock
 from tests.fakes.turn_facts import facts_of
 
 
@@ -204,3 +206,16 @@ def test_a_rule_that_covers_another_fits_whatever_that_one_fits(
     action = call(tool, sink, labels=labels)
 
     assert not (wide.covers(narrow) and narrow.fits(action)) or wide.fits(action)
+
+
+def test_a_conversation_makes_so_many_calls_a_minute_and_no_more() -> None:
+    """Source: issue 31, "Limits"."""
+    clock = HandClock(datetime(2026, 1, 1, tzinfo=UTC))
+    rate = Rate(clock)
+
+    fits = [rate.judge(call()) for _ in range(A_MINUTE + 1)]
+    assert {type(one) for one in fits[:-1]} == {Allowed}
+    assert isinstance(fits[-1], Blocked)
+    assert isinstance(rate.judge(call(by_person=True)), Allowed)
+    clock.at += timedelta(seconds=61)
+    assert isinstance(rate.judge(call()), Allowed)
