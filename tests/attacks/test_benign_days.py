@@ -65,8 +65,7 @@ async def test_what_a_skill_shows_is_done_also_after_a_strangers_words(
         blocked = await bot.rows("SELECT tool, reason FROM audit WHERE stage = 'BLOCKED'")
         made = await bot.rows("SELECT id FROM audit WHERE stage IN ('EXECUTED', 'FAILED')")
 
-    assert (len(asked) <= 0.02 * 2 * len(days), blocked) == (True, [])
-    assert all("write_file → posts/title.md" in one for one in asked)  # a second time
+    assert (asked, blocked) == (set(), [])
     assert len(made) == 2 * len(days)
 
 
