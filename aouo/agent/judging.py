@@ -83,8 +83,9 @@ class Judging:
     ) -> Allowed | Blocked | None:
         """Return what the model decides, None = the owner is asked."""
         words = action.heard.own.strip() if action.heard else ""
-        sparable = ask.why == "read" or ask.tier == 2
-        if not (words and sparable and action.sink in _SPARED and is_attended(action.facts.origin)):
+        if not (
+            words and ask.tier == 2 and action.sink in _SPARED and is_attended(action.facts.origin)
+        ):
             return None
         if not await self._has_room():
             return None

@@ -68,7 +68,7 @@ class Rate:
         if len(made) >= A_MINUTE and not action.by_person:
             return Blocked(_TOO_FAST, f"{A_MINUTE} calls within a minute")
         made.append(now)
-        for other in [one for one, calls in self._made.items() if not calls]:
+        for other in [one for one, times in self._made.items() if now - times[-1] > _MINUTE]:
             del self._made[other]
         return Allowed("not too fast")
 
@@ -235,4 +235,5 @@ def _ask(action: PreparedCall, reason: str, about: Iterable[Target | str], why: 
     always = tuple(Lasting("target", one.rule, one.shown) for one in found)
     subject = "\n".join(one.shown for one in found if one.shown != ANY_TARGET)
     lasting = always if all(one.rule for one in found) else ()
-    return Ask(reason, subject, always=lasting, judge="flow", why=why)
+    tier = 2 if why == "read" else 3
+    return Ask(reason, subject, always=lasting, judge="flow", why=why, tier=tier)

@@ -57,7 +57,8 @@ async def run(
 ) -> tuple[Judge, bool, bool]:
     """Read a mail and make a call; return the judge, whether it was made, whether it was asked."""
     world.clock = FastClock()
-    world.config |= {"security": {"judge": {"backend": "fake", "model": "judge", "daily": daily}}}
+    security = {"judge": {"backend": "fake", "model": "judge", "daily": daily}}
+    world.config |= {"security": security | world.config.get("security", {})}
     judge = Judge(says)
     async with butler(world, tmp_path, TOLD) as bot:
         world.model.script = judge
@@ -113,6 +114,16 @@ async def test_what_pays_and_keys_are_never_its_to_spare(
     judge, made, _ = await run(world, tmp_path, verdict("allow"), call)
 
     assert (judge.asked, made) == ([], False)
+
+
+async def test_what_the_policy_asks_the_owner_about_is_not_its_to_spare(
+    world: World, tmp_path: Path
+) -> None:
+    (world.home.path / "mine.yml").write_text("preset: default\nverify: [{sink: tell}]")
+    world.config = {"security": {"policy": "mine.yml"}}
+    judge, *came = await run(world, tmp_path, verdict("allow"), MAIL)
+
+    assert (judge.asked, came) == ([], [False, True])
 
 
 async def test_beyond_its_day_the_owner_is_asked(world: World, tmp_path: Path) -> None:
