@@ -60,13 +60,21 @@ def test_whoever_speaks_of_a_finding_means_one_of_these() -> None:
 INVARIANTS: dict[int, dict[str, Any]] = yaml.safe_load((HERE / "invariants.yml").read_text())
 
 
+NEGATIVE: dict[int, dict[str, Any]] = yaml.safe_load((HERE / "negative.yml").read_text())
+
+
+def test_there_are_forty_negative_tests() -> None:
+    """Source: issue 31."""
+    assert list(NEGATIVE) == list(range(1, 41))
+
+
 def test_there_are_twenty() -> None:
     assert list(INVARIANTS) == list(range(1, 21))
 
 
-@pytest.mark.parametrize("number", INVARIANTS)
-def test_an_invariant_is_said_in_a_line_and_held_by_tests_that_are_there(number: int) -> None:
-    invariant = INVARIANTS[number]
+@pytest.mark.parametrize("held", [*INVARIANTS.values(), *NEGATIVE.values()], ids=str)
+def test_each_is_said_in_a_line_and_held_by_tests_that_are_there(held: dict[str, Any]) -> None:
+    invariant = held
 
     assert invariant.keys() == {"what", "tests"}
     assert invariant["what"].endswith(".")
