@@ -219,3 +219,16 @@ def test_a_conversation_makes_so_many_calls_a_minute_and_no_more() -> None:
     assert isinstance(rate.judge(call(by_person=True)), Allowed)
     clock.at += timedelta(seconds=61)
     assert isinstance(rate.judge(call()), Allowed)
+
+
+@pytest.mark.parametrize(
+    ("target", "labels", "asked"),
+    [("soul", ("web",), True), ("soul", (), False), ("memory", ("web",), False)],
+)
+def test_by_default_instructions_are_asked_about_after_strangers_words(
+    tmp_path: Path, target: str, labels: tuple[str, ...], asked: bool
+) -> None:
+    payload = {"target": target, "action": "append", "content": "be brief"}
+    action = call("memory", "persist", payload, labels=labels)
+
+    assert isinstance(judged(policy_of("default", tmp_path), action)[0], Ask) is asked
