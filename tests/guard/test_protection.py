@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from aouo.facts.transcript import ToolCall
 from aouo.guard.prepared import Allowed, Blocked, PreparedCall
@@ -232,3 +234,36 @@ def test_another_name_of_a_file_of_ours_is_ours(home: Path) -> None:
 @pytest.mark.parametrize("spelt", [str.upper, str.title, str.swapcase])
 def test_another_spelling_of_the_home_is_the_home(home: Path, spelt: Callable[[str], str]) -> None:
     assert not verdict(home, {"path": str(home.parent / spelt(home.name) / "config.json")})
+
+
+_DETOURS = st.lists(st.sampled_from([".", "data/..", "packs/../data/..", "way/.."]), max_size=4)
+
+
+@given(
+    file=st.sampled_from(["config.json", "data/aouo.db", "SOUL.md", "packs/vocab/pack.yml"]),
+    detours=_DETOURS,
+    slashes=st.integers(1, 3),
+    spelt=st.sampled_from([str, str.upper, str.swapcase]),
+    nested=st.integers(0, 4),
+    key=st.sampled_from(["path", "file", "target", "x_folder", "Source"]),
+)
+def test_no_spelling_of_a_path_opens_the_home(
+    tmp_path_factory: pytest.TempPathFactory,
+    file: str,
+    detours: list[str],
+    slashes: int,
+    spelt: Callable[[str], str],
+    nested: int,
+    key: str,
+) -> None:
+    """Source: issue 31, "Done when"."""
+    home = (tmp_path_factory.getbasetemp() / "one" / "home").resolve()
+    (home / "data" / "packs" / "notes").mkdir(parents=True, exist_ok=True)
+    (home / "packs" / "vocab").mkdir(parents=True, exist_ok=True)
+    (home / "way").mkdir(exist_ok=True)
+    named = ("/" * slashes).join([str(home), *detours, *file.split("/")])
+    value: Any = spelt(named) if spelt is str else f"{home.parent}/{spelt('home')}/{file}"
+    for level in range(nested):
+        value = [value] if level % 2 else {"deep": value, key: value}
+
+    assert not verdict(home, {key: value})
