@@ -121,7 +121,9 @@ class Protection:
                 return Blocked(
                     f"{quoted(text)} is not a path that can be checked.", "no path", "protection"
                 )
-            if action.mutates and path.parent == own and path.name.casefold() in _MEMORY:
+            is_theirs = own.name == action.facts.tenant  # a shared pack's memory lies elsewhere
+            in_memory = is_theirs and path.parent == own and path.name.casefold() in _MEMORY
+            if action.mutates and in_memory:
                 return Blocked(
                     f"{path.name} is changed with the memory tool alone.",
                     rule="a memory file",

@@ -106,7 +106,7 @@ def _handler(
         begun_s = time.perf_counter()
         if not item.reads and (sources := context.sources()):
             await shop.written.note(own, ", ".join(sources))
-        labelled = bool(context.sources())
+        labelled = bool(context.sources()) and own.name == tenant
         watching = (
             nullcontext()
             if item.reads

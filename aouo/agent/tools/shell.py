@@ -53,7 +53,9 @@ def shell(shop: Workshop, hosts: Sequence[str], *, confined: Callable[[], bool])
             limits=_LIMITS,
         )
         try:
-            async with shop.files.watching(call_id, own, (), labelled=bool(sources)):
+            async with shop.files.watching(
+                call_id, own, (), labelled=bool(sources) and own.name == tenant
+            ):
                 ran = await shop.sandbox.run(
                     order, egress(shop.proxy, GROUP, tuple(hosts)), lambda: is_full(own)
                 )

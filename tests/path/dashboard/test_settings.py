@@ -33,7 +33,7 @@ async def test_each_key_says_what_it_may_be_and_what_holds(world: World) -> None
     }
     assert found["telegram.allowed_user_ids"]["value"] == [ADA, BEN]
     assert found["telegram.proxy"]["takes_effect"] == "start"
-    assert found["security.judge.model"]["takes_effect"] == "never"
+    assert found["security.judge.model"]["takes_effect"] == "now"
     assert found["providers"]["value"] == ["fake"]
     assert not found["providers.fake.base_url"]["on_page"]
 
@@ -76,7 +76,7 @@ async def test_what_waits_for_the_next_start_is_named_and_stays_as_it_is(world: 
 
     assert status == 200
     assert told["after_restart"] == ["log.format"]
-    assert told["without_effect"] == ["security.judge.daily"]
+    assert told["without_effect"] == []
     assert (found["log.format"]["value"], found["log.format"]["in_force"]) == ("json", "auto")
     assert found["log.format"]["why"] == "restart"
 

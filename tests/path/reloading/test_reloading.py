@@ -163,9 +163,9 @@ async def test_keys_that_need_a_restart_are_named_and_the_rest_counts(world: Wor
 
     later = ["telegram.api_base_url", "log.format"]
     assert found == {
-        "changed": ["telegram.max_parts"],
+        "changed": ["telegram.max_parts", "security.judge.daily"],
         "after_restart": later,
-        "without_effect": ["security.judge.daily"],
+        "without_effect": [],
         "problems": [],
     }
     assert (left, notes) == ([], [note])
