@@ -196,6 +196,8 @@ class Protection:
     def _named(self, action: PreparedCall) -> Iterator[tuple[str, Path | None]]:
         """Find the paths that the call is bound to or may name otherwise: (text, path)."""
         yield from ((str(touched.path), touched.path) for touched in action.paths)
+        if action.tool == "memory":  # what it calls its target is no path
+            return
         is_foreign = "__" in action.tool
         bases = [self._folder_of(action.facts.pack, action.facts.tenant).resolve()]
         if action.tool.startswith("mcp__"):

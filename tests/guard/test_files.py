@@ -234,3 +234,14 @@ async def test_what_is_written_is_never_another_persons_program(desk: Desk) -> N
     await desk.call("write_file", path="a", content="y")
 
     assert stat.S_IMODE((desk.own / "a").stat().st_mode) == 0o755
+
+
+async def test_a_file_that_was_changed_since_is_not_put_back(desk: Desk) -> None:
+    """Also where that comes between the look and the deed. Source: issue 31, "Chronicle"."""
+    await desk.call("write_file", path="a.txt", content="new")
+    file = desk.own / "a.txt"
+    file.write_text("of another hand")
+
+    with pytest.raises(ToolFailed, match="changed again since"):
+        await desk.files.put_back("call", "by")
+    assert file.read_text() == "of another hand"
