@@ -79,7 +79,7 @@ def judge(action: PreparedCall) -> Verdict:
     is_others = bool(action.labels) or not is_attended(action.facts.origin)
     if not raised or action.sink in ("look", "own") or not is_others:
         return Allowed("nothing that no honest call holds")
-    return Ask(f"heuristics: {raised}", "", judge="heuristics", why="policy", tier=2)
+    return Ask(f"heuristics: {raised}", "", judge="heuristics", why="holds", tier=2)
 
 
 def decoded(text: str) -> list[str]:

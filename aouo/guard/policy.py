@@ -19,10 +19,10 @@ from aouo.facts.events import Origin
 from aouo.facts.records import Sink
 from aouo.guard.prepared import PreparedCall
 from aouo.guard.targets import addresses, as_link, flat, normal, values_of
+from aouo.memory.files import NAMES
 
 PRESETS = ("strict", "default", "permissive")
 Decision: TypeAlias = Literal["deny", "verify", "allow"]
-_MEMORY = {"user": "USER.md", "memory": "MEMORY.md", "soul": "SOUL.md", "state": "STATE.md"}
 
 
 def _listed(value: object) -> object:
@@ -197,7 +197,7 @@ def _places(action: PreparedCall, key: str) -> list[str]:
     """Return the paths, hosts or other targets that a call leads to."""
     if key == "path":
         of_memory = str(action.payload.get("target")) if action.tool == "memory" else ""
-        files = [_MEMORY[of_memory]] if of_memory in _MEMORY else []
+        files = [NAMES[of_memory]] if of_memory in NAMES else []
         return [*files, *(str(touched.path) for touched in action.paths)]
     if key == "target":
         values = values_of(action.targets)

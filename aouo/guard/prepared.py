@@ -89,10 +89,10 @@ class Lasting:
     shown: str = ""
 
 
-Why: TypeAlias = Literal["fence", "read", "spends", "person", "lost", "policy"]
+Why: TypeAlias = Literal["fence", "read", "spends", "person", "lost", "policy", "holds"]
 """Why the owner is asked: a file outside the fence; a target that nobody named, in a turn that has
 read strangers' words; what is asked about in any such turn; what is the owner's, used by another
-person; what is there is too large for a copy; a rule of the policy."""
+person; what is there is too large for a copy; a rule of the policy; what the call holds."""
 
 
 @dataclass(frozen=True, slots=True)

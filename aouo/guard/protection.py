@@ -12,6 +12,7 @@ from pathlib import Path
 from aouo.guard.paths import mentioned, quoted, resolved
 from aouo.guard.prepared import Allowed, Blocked, PreparedCall, Verdict
 from aouo.guard.sent_files import SentFiles
+from aouo.memory.files import NAMES
 from aouo.plumbing.trees import Found, TooMuch, walk
 
 _PROCESSES = Path("/proc")
@@ -81,7 +82,7 @@ _NAMES = (
     "*.kdbx",
     "*.ppk",
 )
-_MEMORY = frozenset({"user.md", "memory.md", "soul.md", "state.md"})
+_MEMORY = frozenset(name.casefold() for name in NAMES.values())
 """What later turns read as their own: it is marked where others wrote it, by its tool."""
 _KEY_BYTES = 64_000
 """A larger `.key` is no key but a presentation."""

@@ -108,6 +108,8 @@ def _why(ask: Ask, sources: Sequence[str]) -> str:
             return text("questions.why-read", sources=named)
         case "policy":
             return text("questions.why-policy", rule=ask.reason.partition(": ")[2])
+        case "holds":
+            return text("questions.why-holds", what=ask.reason.rpartition(": ")[2])
         case "lost":
             return text("questions.why-lost")
         case "spends":

@@ -240,4 +240,4 @@ async def test_orders_to_a_model_are_asked_about_also_to_whom_the_owner_named(
         cards = [one.text for one in await bot.bot.people.messages(ADA) if "all right" in one.text]
 
     assert ran.asked == [[("send_mail", told)]]
-    assert "your policy says so (orders to a model)" in cards[0]
+    assert "this holds what an honest call seldom does (orders to a model)" in cards[0]

@@ -73,10 +73,12 @@ async def test_a_rule_binds_where_nobody_watches(
     async with butler(world, tmp_path, TOLD) as bot:
         await bot.run("See to my mail.", [READS, MAIL], {"send_mail": "always"})
         await bot.bot.ask('/cron add "every day at 9:00" See to my mail')
-        await by_itself(bot, clock, [READS, MAIL])
+        told = await by_itself(bot, clock, [READS, MAIL])
         made = await bot.carried_out(MAIL)
 
     assert made == 2
+    assert "✓ send mail: ben@home.example" in told.text
+    assert [one.text for one in told.buttons] == ["Undo …"]
 
 
 async def test_what_a_fooled_turn_scheduled_comes_back_between_marks(

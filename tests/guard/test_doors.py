@@ -10,7 +10,7 @@ from tests.path.world import ROOT
 EFFECTS = re.compile(
     r"\.handler\(|sandbox(?:\(\))?\.run\(|\.call_tool\(|create_subprocess_exec\(|"
     r"\bkeeping\.(?:append|replace|edit|empty|write|undo|put_back)\(|\.change\(tx|"
-    r"service\.(?:create|change|switch|remove|run)\(tx|_write\(path, "
+    r"service\.(?:create|change|switch|remove|run)\(tx|_write\(path, |undoing\.put_back\("
 )
 OUTSIDE = ("cli", "emulator", "installer", "guard/sandbox")
 """What a person types in a terminal, the local Telegram, and the inside of the sandbox."""

@@ -111,9 +111,9 @@ class KeptFiles:
             return False
         return await asyncio.to_thread(lambda: all(_now(one) == one.after for one in kept))
 
-    async def put_back(self, call_id: str, by: str) -> None:
+    async def put_back(self, call_id: str, by: str) -> bool:
         """Put back the files that a call changed; the call `by`, which does so, can be put back in
-        the same way. The same twice is once.
+        the same way. The same twice is once. False = it changed none that is known of.
 
         Raises:
             ToolFailed: one was changed since; nothing is changed then.
@@ -129,9 +129,10 @@ class KeptFiles:
                 found.append(Kept("file", one.name, held, _digest(one.before)))
             return found
 
-        if not begun:
+        if kept and not begun:
             await self._keep(by, await asyncio.to_thread(reversed_))
         await asyncio.to_thread(self._make, kept, by)
+        return bool(kept)
 
     def _make(self, kept: Sequence[Kept], by: str) -> None:
         for one in kept:

@@ -70,7 +70,7 @@ class Undoing:
         found = [
             await self.keeping.undoable(*where, call_id) is not None
             and await self._memory(*where, call_id, by, cause),
-            await self.files.undoable(call_id) is not None and await self._files(call_id, by),
+            await self.files.put_back(call_id, by),
             await self.database.transact(lambda tx: self._schedule(tx, call_id, by), durable=True),
             self.is_loaded(where[0]) and await self._rows(*where, call_id, by),
         ]
@@ -80,10 +80,6 @@ class Undoing:
     async def _memory(self, pack: str, tenant: str, call_id: str, by: str, cause: Cause) -> bool:
         if not await self.keeping.put_back(pack, tenant, call_id, cause, by=by):
             raise ToolFailed(CHANGED_SINCE)
-        return True
-
-    async def _files(self, call_id: str, by: str) -> bool:
-        await self.files.put_back(call_id, by)
         return True
 
     async def _rows(self, pack: str, tenant: str, call_id: str, by: str) -> bool:

@@ -19,7 +19,7 @@ from aouo.facts.errors import PlatformRefused, RouteRequiredError, ToolFailed
 from aouo.facts.events import Button, Inbound, Text, Triggered
 from aouo.facts.people import PEOPLE
 from aouo.facts.ports import NO_MODEL, ButtonSpec, iso
-from aouo.facts.records import Cause, Effect
+from aouo.facts.records import AuditEntry, Cause, Effect
 from aouo.facts.schedule import ZoneOf
 from aouo.facts.taps import encode
 from aouo.facts.transcript import AssistantSaid, ToolReturned
@@ -42,7 +42,7 @@ from aouo.plumbing.web.envelope import unmarked
 from aouo.queue.decide import RunTurn
 from aouo.queue.running import Running, StopReason
 from aouo.schedules.ticking import SILENT
-from aouo.store import gates, schedules, turns
+from aouo.store import audit, gates, schedules, turns
 from aouo.store.database import Tx
 from aouo.words import receipts
 from aouo.words import schedules as words
@@ -195,7 +195,16 @@ class Acting:
         except ToolFailed as error:
             await self.replies.answer(job, message(str(error)))
         else:
+            await self.replies.database.transact(lambda tx: self._tell(tx, job, effect))
             await ask(job, RunTurn(effect.pack, "", again=True))
+
+    def _tell(self, tx: Tx, job: Job, effect: Effect) -> None:
+        """Tell the audit that a person's tap put a call back."""
+        given = digest(UNDO, {"call": effect.id})
+        said = job.inbound.origin, given, "a person's tap put it back"
+        number = f"{effect.id}/{job.id}"
+        row = AuditEntry("EXECUTED", "", number, number, UNDO, effect.pack, *said, sink="own")
+        audit.append(tx, row, iso(self.doing.clock.now()))
 
     async def _ended(self, turn: Turn, wanted: RunTurn) -> Ending:
         try:
