@@ -20,11 +20,12 @@ from pathlib import Path
 
 from playwright.async_api import Page, async_playwright
 
-from aouo.emulator import ADA, Emulator
+from aouo.emulator import ADA
 from aouo.packs.authoring import make
 from aouo.packs.shipping.archive import pack_archive
 from aouo.plumbing.home import Home
 from tests.browser.browsing import launched
+from tests.fakes.telegram import LocalTelegram
 
 DOCS = Path(__file__).parents[1] / "docs"
 PACKS = ("create", "expenses", "feeds", "notes", "remind", "vocab")
@@ -44,7 +45,7 @@ async def _take(folder: Path) -> None:
     for pack in PACKS:
         (home.packs / pack).symlink_to(DOCS.parent / "packs" / pack)
     async with (
-        Emulator() as emulator,
+        LocalTelegram() as emulator,
         async_playwright() as playwright,
         launched(playwright) as browser,
     ):

@@ -13,9 +13,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from aouo.emulator import Emulator
 from aouo.plumbing.home import Home
 from tests.fakes.model_server import ModelServer
+from tests.fakes.telegram import LocalTelegram
 from tests.path.dashboard.fuzzing import Fuzzing, fuzzed
 from tests.path.world import World
 
@@ -40,7 +40,7 @@ def main() -> None:
 async def _run(folder: Path, seconds: int, seed: int) -> Fuzzing:
     home = Home(folder / "home")
     home.create()
-    async with Emulator() as emulator, ModelServer() as model:
+    async with LocalTelegram() as emulator, ModelServer() as model:
         world = World(home, emulator, model)
         async with fuzzed(world, seed) as fuzzing:
             until_s = time.monotonic() + seconds

@@ -14,12 +14,13 @@ from typing import Any
 
 from playwright.async_api import Browser, Page, async_playwright
 
-from aouo.emulator import ADA, BEN, Emulator
+from aouo.emulator import ADA, BEN
 from aouo.plumbing.home import Home
 from scripts.past import put_past
 from tests.browser.browsing import launched
 from tests.browser.looking import looking
 from tests.fakes.model_server import ModelServer, Says
+from tests.fakes.telegram import LocalTelegram
 from tests.path.dashboard.looking import dashboard
 from tests.path.looking import settled
 from tests.path.scripted import Lines, persist
@@ -67,7 +68,7 @@ async def _take(folder: Path, shown: dict[str, str]) -> None:
     home, lines = Home(folder / "home"), Lines()
     home.create()
     async with (
-        Emulator() as emulator,
+        LocalTelegram() as emulator,
         ModelServer(lines) as model,
         async_playwright() as playwright,
         launched(playwright) as browser,

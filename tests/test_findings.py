@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from aouo.emulator.models import names, profile
+from tests.fakes.models import names, profile
 
 HERE = Path(__file__).parent
 FINDINGS: dict[int, dict[str, Any]] = yaml.safe_load((HERE / "findings.yml").read_text())

@@ -64,13 +64,7 @@ class Journal:
         await self._write(ctx, write)
 
     async def result(
-        self,
-        ctx: TurnContext,
-        result: ToolReturned,
-        *,
-        state: str,
-        effect: bool,
-        given: str = "",
+        self, ctx: TurnContext, result: ToolReturned, *, state: str, effect: bool, given: str = ""
     ) -> None:
         """Write the result of a call with the arguments `given`; wait for the disk if the call
         changed something. Whose words it holds, the session remembers with it."""
@@ -138,6 +132,12 @@ _REFUSED = (
     "This is the same call for the {} time in this turn, so it was not made. "
     "Use the results above, try something else, or answer."
 )
+_REFUSED_WRITE = (
+    "This is the same call for the {} time in this turn, so it was not made: what it does was done "
+    "before, as the results above say. If it is wanted once more, the person says so in a message."
+)
+_OPAQUE = frozenset({"shell"})
+"""Equal arguments of these may do something else each time: their words run what is there then."""
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -158,6 +158,8 @@ class Calls:
         init=False, default_factory=dict[tuple[str, str], str]
     )
     """What each call brought last."""
+    _writes: Counter[tuple[str, str]] = field(init=False, default_factory=Counter[tuple[str, str]])
+    """How often each call changed something in this turn: these are never counted anew."""
 
     async def make(self, turn: TurnContext, said: AssistantSaid) -> None:
         """Record the model's words with their calls, then make these; results keep their order.
@@ -222,11 +224,12 @@ class Calls:
         times = self._times[call.id] = self._asked_for[action.key]
         if times < _REFUSED_AT:
             return action
-        return action.refused(_REFUSED.format(_ordinal(times)), "the same call too often")
+        why = _REFUSED_WRITE if self._writes[action.key] else _REFUSED
+        return action.refused(why.format(_ordinal(times)), "the same call too often")
 
     def _note(self, call_id: str, brought: str, *, failed: bool) -> None:
-        """Begin to count anew what may bring something else now: this call, if it brought other
-        words than before, and all others, if it changed something."""
+        """Begin to count anew what may bring something else now: a look, if it brought other words
+        than before, and all looks, if this changed something. Equal writes add up."""
         action = self._prepared_as[call_id]
         if self._times[call_id] >= _REFUSED_AT:
             return
@@ -235,7 +238,10 @@ class Calls:
         asked_for = self._asked_for[action.key]
         own = 1 if before not in (None, words) else asked_for
         if action.mutates and not failed:
-            self._asked_for.clear()
+            if action.tool not in _OPAQUE:
+                self._writes[action.key] += 1
+                own = self._writes[action.key]
+            self._asked_for = Counter(self._writes)
         self._asked_for[action.key] = own
 
     async def _make(self, turn: TurnContext, calls: Sequence[Judged]) -> None:

@@ -19,7 +19,7 @@ from typing import Any, TypeAlias, cast
 
 KINDS = ("bars", "lines", "parts", "calendar", "table")
 _POINTS_MAX, _SERIES_MAX, _WORDS_MAX = 400, 8, 28
-_TABLE_MAX, _WEEKS_MAX = 30, 54
+_TABLE_MAX, _WEEKS_MAX, _PARTS_MAX = 30, 54, 1_000_000
 _WIDTH, _HEIGHT, _TOP, _LEFT, _BELOW, _SIDE = 800, 520, 84, 92, 64, 28
 _COLOURS = (
     *("#2f8fe0", "#ef8632", "#4fa35a", "#d9534f"),
@@ -53,6 +53,14 @@ class _Paper:
         return "#33414e" if self.dark else "#dde3e9"
 
 
+def most_rows(kind: str) -> int:
+    """Return how many rows a chart of this kind shows; the rest of `parts` is summed up, and a file
+    has every row."""
+    if kind in ("parts", "csv"):
+        return _PARTS_MAX
+    return _TABLE_MAX if kind == "table" else _POINTS_MAX
+
+
 def draw(chart: Mapping[str, Any]) -> bytes:
     """Return the picture as PNG, 800 pixels wide; takes some 20 ms.
 
@@ -74,7 +82,7 @@ def svg(chart: Mapping[str, Any]) -> str:
     kind = chart.get("kind")
     if kind not in KINDS:
         raise NoChart(f"There is no chart {str(kind)[:40]!r}: it is one of {', '.join(KINDS)}.")
-    rows = _rows(chart.get("rows"), _TABLE_MAX if kind == "table" else _POINTS_MAX)
+    rows = _rows(chart.get("rows"), most_rows(kind))
     columns = chart.get("columns") or ()
     if not isinstance(columns, list | tuple):
         raise NoChart("columns must be a list of names.")

@@ -3,39 +3,43 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from functools import cache
+
+from aouo.facts import languages
 
 _LOOKED_AT_CHARS = 300
-_BEFORE = (
-    r"^\W*(?:(?:ok|okay|alright|all right|sure|great|perfect|yes|of course|gut|klar|alles klar|"
-    r"gern|super|ja|in ordnung)\b[\s,.!:–—-]*)*"
-)
-_EN = (
-    "saved|added|noted|sent|deleted|removed|updated|scheduled|booked|paid|created|cancelled|"
-    "canceled|moved|renamed|recorded|logged|stored|remembered|written|mailed|emailed|ordered|"
-    "transferred|changed|cleared|forwarded|replied|posted|uploaded|reserved"
-)
-_DE = (
-    "gespeichert|hinzugefügt|eingetragen|notiert|gesendet|geschickt|verschickt|gelöscht|entfernt|"
-    "aktualisiert|geplant|gebucht|bezahlt|überwiesen|erstellt|angelegt|abgesagt|verschoben|"
-    "umbenannt|vermerkt|gemerkt|geschrieben|bestellt|geändert|weitergeleitet|hochgeladen|reserviert"
-)
-_END = r"(?=\s*(?:[.!,;✓✅👍]|$)|\s+(?:it|that|this|the|your|for you)\b)"
-_DONE = re.compile(rf"{_BEFORE}(?:all done|done|erledigt|fertig|gemacht){_END}", re.IGNORECASE)
-_EFFECT = re.compile(
-    rf"{_BEFORE}(?:(?!noted|notiert|gemerkt)(?:{_EN}|{_DE}){_END}"
-    rf"|(?:i|we)(?:['’]ve| have)\s+(?:\w+ly\s+|just\s+|now\s+|already\s+)?(?:{_EN})\b"
-    rf"|(?:it|that)(?:['’]s| is| has been)\s+(?:now\s+|been\s+)?(?:{_EN})\b"
-    rf"|(?:ich habe?|hab|das habe ich)\b(?:(?!\bnicht|\bkein|\bnie)[^.!?\n]){{0,120}}?\b(?:{_DE})\b"
-    rf"|(?:es|das) (?:ist|wurde)\s+(?:jetzt\s+|nun\s+)?(?:{_DE})\b)",
-    re.IGNORECASE,
-)
 _OUR_LINE = re.compile(r"^\s*✓ ", re.MULTILINE)
 """What only the runtime says, below an answer."""
-_ASKS_BACK = re.compile(
-    r"^\W*(?:did|have|has|had|was|were|is|are|when|what|which|who|why|how|hast|habt|hat|wurde|ist|"
-    r"sind|war|wann|was|welche\w*|wer|warum|wie)\b.*\?\s*$",
-    re.IGNORECASE | re.DOTALL,
-)
+
+
+@languages.derived
+@cache
+def _expressions() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
+    """Return what says that all is done, what names an effect, and what asks back."""
+    words = {
+        key: _any_of(languages.words("claims", key))
+        for key in ("before", "done", "effects", "heard", "after", "asks")
+    }
+    before = rf"^\W*(?:{words['before']}\b[\s,.!:–—-]*)*"
+    end = rf"(?=\s*(?:[.!,;✓✅👍]|$)|\s+{words['after']}\b)"
+    claims = [
+        claim.replace("{effects}", _any_of(table.get("effects", "").split()))
+        for language in languages.names()
+        if (table := languages.table(language, "claims"))
+        for claim in table.get("claims", ())
+    ]
+    effect = "|".join([rf"(?!{words['heard']}){words['effects']}{end}", *claims])
+    asks = rf"^\W*{words['asks']}\b.*\?\s*$"
+    return (
+        re.compile(rf"{before}{words['done']}{end}", re.IGNORECASE),
+        re.compile(rf"{before}(?:{effect})", re.IGNORECASE),
+        re.compile(asks, re.IGNORECASE | re.DOTALL),
+    )
+
+
+def _any_of(words: Iterable[str]) -> str:
+    return f"(?:{'|'.join(map(re.escape, words)) or '(?!)'})"
 
 
 def says_done(answer: str, asked: str, *, looked: bool) -> bool:
@@ -44,9 +48,10 @@ def says_done(answer: str, asked: str, *, looked: bool) -> bool:
     A mere "noted" says that it was heard, a question about what is or was may be answered so, and
     a mere "done" may be about a look, where the turn had `looked`.
     """
-    if _ASKS_BACK.match(asked):
+    done, effect, asks_back = _expressions()
+    if asks_back.match(asked):
         return False
     begins = answer[:_LOOKED_AT_CHARS]
-    if _EFFECT.match(begins) or _OUR_LINE.search(answer):
+    if effect.match(begins) or _OUR_LINE.search(answer):
         return True
-    return not looked and bool(_DONE.match(begins))
+    return not looked and bool(done.match(begins))

@@ -76,7 +76,7 @@ class Recording:
             scale.tokens(estimator.tools(request.tools)) if request.tools else 0,
         )
         past, said = request.messages[: request.past], request.messages[request.past :]
-        sections = [_section(name, text, scale) for name, text in self.parts]
+        sections = [Section(name, _bytes(text), scale.text(text)) for name, text in self.parts]
         sections += [tools, _messages("History", past, scale), _messages("Words", said, scale)]
         self.sections = tuple(section for section in sections if section.bytes)
 
@@ -107,10 +107,6 @@ class Recording:
         )
 
 
-def _section(name: str, text: str, scale: Scale) -> Section:
-    return Section(name, _bytes(text), scale.text(text))
-
-
 def _messages(name: str, entries: Sequence[transcript.Message], scale: Scale) -> Section:
     texts = [entry.text for entry in entries]
     for entry in entries:
@@ -137,6 +133,7 @@ class Ack:
 
     `shown`: the person has read it already, so only history gets it. `drawn`: no model
     gave it, and they see these messages, the first `in_place` of another one, 0 = as a new one.
+    `signed` is the pack whose answer it is, None = that of the turn.
     """
 
     text: str
@@ -144,6 +141,7 @@ class Ack:
     shown: bool = False
     drawn: tuple[Rendered, ...] = ()
     in_place: int = 0
+    signed: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -196,15 +196,17 @@ async def run_turn(ctx: TurnContext, steps: Pipelines, executor: Executor, calls
     return ctx.ending
 
 
-async def act(ctx: TurnContext, calls: Calls, wanted: Act) -> transcript.ToolReturned:
-    """Make the one call of a turn that asks no model, or take up the one that was cut off; return
-    its result. The context knows what the turn has recorded so far."""
-    if ctx.facts.resumes:
+async def act(
+    ctx: TurnContext, calls: Calls, wanted: Act, number: int = 0
+) -> transcript.ToolReturned:
+    """Make the call `number` of a turn that asks no model, or take up the one that was cut off;
+    return its result. The context knows what the turn has recorded so far."""
+    if ctx.facts.resumes and not number:
         await calls.take_up(ctx)
-    if not any(type(one) is transcript.ToolReturned for one in ctx.said):
+    if sum(type(one) is transcript.ToolReturned for one in ctx.said) <= number:
         call = transcript.ToolCall(ulid(), wanted.tool, json.dumps(dict(wanted.arguments)))
         await calls.make(ctx, transcript.AssistantSaid("", calls=(call,)))
-    return next(one for one in ctx.said if type(one) is transcript.ToolReturned)
+    return [one for one in ctx.said if type(one) is transcript.ToolReturned][number]
 
 
 async def _dispatch(ctx: TurnContext, steps: Pipelines, executor: Executor, calls: Calls) -> None:

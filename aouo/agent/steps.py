@@ -309,9 +309,7 @@ def default(
             past_steps.stale_results(),
             tool_view(),
             past_steps.compact(
-                compactor,
-                threshold=compress_threshold,
-                window_override=context_window,
+                compactor, threshold=compress_threshold, window_override=context_window
             ),
         ),
         dispatch_input=(
@@ -320,9 +318,6 @@ def default(
             _fit_to_window(max_tokens, context_window, compactor.estimator),
             _ordering_repair(),
         ),
-        dispatch_output=(
-            _record_usage(compactor.estimator),
-            decide(),
-        ),
+        dispatch_output=(_record_usage(compactor.estimator), decide()),
         turn_output=(_safety(redact),),
     )

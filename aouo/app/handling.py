@@ -20,7 +20,9 @@ from aouo.flow.answering.acting import Acting
 from aouo.flow.answering.begin import OtrMemory, Words
 from aouo.flow.answering.commit import Commit
 from aouo.flow.answering.compacting import Compacting, Renewing
+from aouo.flow.answering.correcting import Correcting
 from aouo.flow.answering.reporting import Bringing
+from aouo.flow.answering.searching import Searching
 from aouo.flow.answering.turns import Turns
 from aouo.flow.commands.builtin import HANDLERS, ROTATE, helping, list_sessions, rotate, stopping
 from aouo.flow.commands.files import (
@@ -100,10 +102,14 @@ def flow_of(
         show=outbox.action,
         put=outbox.put,
     )
-    editing = Editing(database=database, clock=clock, outbox=outbox, replies=replies)
-    budget_refusals = BudgetRefusals(
-        database=database, clock=clock, generations=generations, replies=replies
-    )
+
+    def zone(person: str) -> tzinfo:
+        return zone_of(shared.zones.of(person))
+
+    reminders = Reminders(database, clock, zone, shared.stores.open, schedules)
+    undoing = undoing_of(shared, reminders, schedules)
+    editing = Editing(replies=replies, undoing=undoing)
+    budget_refusals = BudgetRefusals(generations=generations, replies=replies)
     otr_memory, places = OtrMemory(), Places(shared.home, replies)
     turns = Turns(
         database=database,
@@ -134,20 +140,9 @@ def flow_of(
         now=lambda: generations.now,
         zone=partial(zone_of, ""),
     )
-
-    def zone(person: str) -> tzinfo:
-        return zone_of(shared.zones.of(person))
-
-    reminders = Reminders(database, clock, zone, shared.stores.open, schedules)
     menus = Menus(
-        database=database,
-        clock=clock,
-        replies=replies,
-        open_store=shared.stores.open,
-        reminders=reminders,
-        places=places,
+        replies=replies, open_store=shared.stores.open, reminders=reminders, places=places
     )
-    undoing = undoing_of(shared, reminders, schedules)
     commit = Commit(
         database=database,
         clock=clock,
@@ -160,6 +155,7 @@ def flow_of(
         bringing=bringing,
         undoable=undoing.undoable,
     )
+    doing = Doing(clock, zone, shared.stores.open, shared.stores.folder)
     acting = Acting(
         generations=generations,
         running=running,
@@ -167,8 +163,9 @@ def flow_of(
         turns=turns,
         commit=commit,
         menus=menus,
-        doing=Doing(clock, zone, shared.stores.open, shared.stores.folder),
+        doing=doing,
         undoing=undoing,
+        searching=Searching(doing, menus),
         zone_of=zone_of,
         nearest=replies.phrasing.nearest,
     )
@@ -193,27 +190,15 @@ def flow_of(
         acting=acting,
         bus=shared.bus,
     )
-    setting_up = SettingUp(
-        database=database, clock=clock, outbox=outbox, replies=replies, platform=shared.telegram
-    )
+    setting_up = SettingUp(replies=replies, platform=shared.telegram)
     installing = Installing(
         packs=packs,
         replies=replies,
-        clock=clock,
-        outbox=outbox,
-        owner=lambda: generations.now.owner,
         bundled=lambda: {folder.name: folder for folder in sample_packs()},
         fetches=fetches,
-        folder=shared.home.media,
         provide=setting_up.provide,
     )
-    remembering = Remembering(
-        database=database,
-        clock=clock,
-        replies=replies,
-        keeping=shared.keeping,
-        zone=partial(zone_of, ""),
-    )
+    remembering = Remembering(replies=replies, keeping=shared.keeping, zone=partial(zone_of, ""))
     compacting = Compacting(
         database=database,
         clock=clock,
@@ -225,9 +210,6 @@ def flow_of(
         post_actions=post_actions,
     )
     obeying = Obeying(
-        database=database,
-        clock=clock,
-        outbox=outbox,
         replies=replies,
         running=running,
         commands=commands,
@@ -237,17 +219,13 @@ def flow_of(
             "memory": lambda job, said: remembering.run(job, said.words),
             "menu": lambda job, said: menus.open(job),
             "model": ChoosingModel(
-                generations, replies, lambda one: generations.now.owner.is_owner(one)
+                generations,
+                replies,
+                lambda one: generations.now.owner.is_owner(one),
+                lambda: shared.page.now(),
             ).run,
             "people": lambda job, said: letting_in.run(job, said),
-            "forget": Forgetting(
-                home=shared.home,
-                database=database,
-                replies=replies,
-                stores=shared.stores,
-                library=lambda: generations.library,
-                owner=lambda: generations.now.owner,
-            ).run,
+            "forget": Forgetting(home=shared.home, replies=replies, stores=shared.stores).run,
             "undo": lambda job, said: acting.undo(job, said.rest.strip(), answering.answer),
             "grants do": lambda job, said: acting.redo(job, said.rest.split()[-1]),
             "tour": lambda job, said: acting.tour(job, said.rest),
@@ -259,12 +237,11 @@ def flow_of(
         replies=replies,
         decided=shared.decided,
         admission=lambda: generations.now.admission,
-        owner=lambda: generations.now.owner,
         end=end_others,
         command=let_in,
         language=shared.languages.of_id,
     )
-    topics = TopicEvents(database=database, clock=clock, replies=replies)
+    topics = TopicEvents(replies=replies)
     answer_gate = partial(answer_gate_of, replies, waiting)
     taps = taps_of(
         replies,
@@ -285,27 +262,21 @@ def flow_of(
             to.Decision,
             on(to.RunTurn, answering.answer),
             on(events.Report, bringing.bring_in),
-            on(to.PickPack, lambda job, why: replies.park(job, why.gone)),
+            on(to.PickPack, acting.pick),
             on(to.ObeyCommand, obeying.obey),
             on(to.RefuseCommand, obeying.refuse),
             on(to.NameTopic, topics.name),
             on(events.TopicShut, topics.shut),
             on(to.AnswerGate, answer_gate),
             on(Tap, lambda job, tap: taps[tap.name](job, tap)),
-            on(
-                to.Phrased,
-                lambda job, asked: replies.back(job, asked),
-            ),
+            on(to.Phrased, lambda job, asked: replies.back(job, asked)),
             on(to.Ignore, lambda job, why: replies.done(job, why.reason)),
             on(events.Intruder, letting_in.refuse),
             on(events.Migrated, partial(move_chat, replies, moved)),
             on(events.Edited, lambda job, _: editing.apply(job)),
             on(events.Reacted, lambda job, _: note_reaction(database, clock, job)),
             on(events.DraftStopped, obeying.stop_draft),
-            on(
-                events.Standing,
-                lambda job, note: leave_chat(database, outbox, replies, job, note),
-            ),
+            on(events.Standing, lambda job, note: leave_chat(database, outbox, replies, job, note)),
             on(
                 events.Unsupported,
                 lambda job, it: replies.answer(job, say("messages.unsupported", what=it.what)),
@@ -313,6 +284,14 @@ def flow_of(
             on(events.Illegible, lambda job, _: replies.set_unreadable_aside(job)),
         ),
         bringing=bringing,
+        correcting=Correcting(
+            database=database,
+            doing=doing,
+            undoing=undoing,
+            phrasing=replies.phrasing,
+            searching=acting.searching,
+            library=replies.library,
+        ),
         forget=intake.forget,
         let_in=letting_in.decide,
         languages=shared.languages,
@@ -363,8 +342,7 @@ def commanding(
 
     brought = commands_of_packages()
     trust = Trust(
-        is_owner,
-        lambda: {one.name: one.changed for one in generations.now.servers if one.changed},
+        is_owner, lambda: {one.name: one.changed for one in generations.now.servers if one.changed}
     )
     scripts = Scripts(
         shared.home.commands,
@@ -386,6 +364,7 @@ def commanding(
             shared.clock,
             lambda person: zone_of(shared.zones.of(person)),
             shared.zones,
+            zone_of,
         ).obey,
         "language": choosing_language(shared.languages),
         "status": status(is_owner, bot),

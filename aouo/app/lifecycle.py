@@ -15,8 +15,9 @@ from aouo.app.chores import end_others
 from aouo.app.reloading import Reloading
 from aouo.app.status import state_of, verbs_of
 from aouo.config.file import Loaded
+from aouo.facts import languages
 from aouo.facts.errors import SetupError
-from aouo.flow.chores.retention import erase_unanswered
+from aouo.flow.chores.retention import erase_unanswered, tell_restored
 from aouo.flow.commands.file_text import menu_of
 from aouo.installer.unfinished import Takeover, Taking
 from aouo.installer.verbs import refreshed
@@ -30,7 +31,7 @@ from aouo.providers.known.knowing import KnownModel
 from aouo.store import audit
 from aouo.telegram.channel import TelegramChannel
 from aouo.words import sentences
-from aouo.words.catalogue import LANGUAGES, speaking, text
+from aouo.words.catalogue import speaking, text
 
 if TYPE_CHECKING:
     from aouo.app.wiring import App
@@ -66,11 +67,7 @@ class Runtime:
     """
 
     def __init__(
-        self,
-        app: App,
-        loaded: Loaded,
-        systemd: Systemd | None = None,
-        page: MakePage | None = None,
+        self, app: App, loaded: Loaded, systemd: Systemd | None = None, page: MakePage | None = None
     ) -> None:
         self.app = app
         self._systemd = systemd or Systemd({})
@@ -134,6 +131,8 @@ class Runtime:
         waiting = await app.outbox.recover()
         async with takeover.of("Erasing what was said off the record"):
             await erase_unanswered(database, clock, media, app.outbox, takeover.of)
+        async with takeover.of("Telling what a restored backup has switched off"):
+            await tell_restored(database, clock, app.outbox, app.shared.languages.of_id)
         async with takeover.of("Looking what tools changed that were cut off"):
             await app.shared.files.settle_open()
         await app.inbox.recover()
@@ -227,9 +226,9 @@ class Runtime:
             library = self.app.generations.library
             added = self.app.commands.added()
             lines = {name: command.line for name, command in added.items()}
-            menus = {code: menu_of(library, lines, language=code) for code in LANGUAGES}
+            menus = {code: menu_of(library, lines, language=code) for code in languages.names()}
             if menus != shown:
-                menu = menus["en"]
+                menu = menus[languages.FIRST]
                 for name in menu.taken:
                     log.warning("command_collision", command=name, skill=library.commands()[name])
                 if menu.left_out:
@@ -237,7 +236,7 @@ class Runtime:
                 for code, menu in menus.items():
                     with speaking(code):
                         about = text("about.long"), text("about.short")
-                    language = "" if code == "en" else code
+                    language = "" if code == languages.FIRST else code
                     await telegram.set_menu(menu.entries, language, None if shown else about)
                 shown = menus
             await menu_changed.wait()

@@ -13,7 +13,7 @@ from aouo.app.build_generation import build_generation
 from aouo.app.tools import Shared
 from aouo.config.file import ConfigBroken, Loaded, remember, reread
 from aouo.config.keys import differing, until_restart
-from aouo.config.settings import Settings, does_nothing, waits_for_restart
+from aouo.config.settings import Settings, waits_for_restart
 from aouo.facts.errors import SetupError
 from aouo.flow.refreshing import Refreshing
 from aouo.installer.unfinished import Takeover, Taking, Unfinished
@@ -35,12 +35,11 @@ class _Reloaded:
 
     changed: tuple[str, ...] = ()
     after_restart: tuple[str, ...] = ()
-    without_effect: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
 
     @property
     def anything(self) -> bool:
-        return bool(self.changed or self.after_restart or self.without_effect)
+        return bool(self.changed or self.after_restart)
 
 
 @dataclass(eq=False)
@@ -173,7 +172,6 @@ class Reloading:
                 "config_reloaded",
                 changed=list(result.changed),
                 after_restart=list(result.after_restart),
-                without_effect=list(result.without_effect),
             )
         about = str(self._file.look)
         if fallen:
@@ -211,8 +209,5 @@ def _people(loaded: Loaded) -> set[int]:
 
 def by_effect(keys: tuple[str, ...]) -> _Reloaded:
     """Sort changed keys by what becomes of them."""
-    nothing = tuple(key for key in keys if does_nothing(key))
-    later = tuple(key for key in keys if waits_for_restart(key) and key not in nothing)
-    return _Reloaded(
-        tuple(key for key in keys if key not in nothing and key not in later), later, nothing
-    )
+    later = tuple(key for key in keys if waits_for_restart(key))
+    return _Reloaded(tuple(key for key in keys if key not in later), later)

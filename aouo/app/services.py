@@ -30,14 +30,7 @@ from aouo.providers.known.knowing import Facts, KnownModel, facts_of, inquire
 from aouo.providers.known.windows import window_of
 from aouo.providers.service import CompatibleModel
 from aouo.providers.speech.audio import RULES, Backend, ears_model
-from aouo.providers.speech.services import (
-    Ears,
-    PriceOf,
-    Speaker,
-    SpeechService,
-    Transcriber,
-    Voice,
-)
+from aouo.providers.speech.services import Ears, PriceOf, Speaker, SpeechService, Transcriber, Voice
 
 if TYPE_CHECKING:
     from aouo.providers.gemini import GeminiModel

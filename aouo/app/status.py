@@ -329,14 +329,7 @@ def _talking(app: App) -> Verbs:
         """Return what is answered to `text` in a terminal's conversation."""
         return {"text": await app.asking.run_turn(text, str(ConversationAddress("cli", chat)))}
 
-    return {
-        "ask": ask,
-        "say": say,
-        "idle": answered,
-        "chat": listen,
-        "watch": watch,
-        "run": run,
-    }
+    return {"ask": ask, "say": say, "idle": answered, "chat": listen, "watch": watch, "run": run}
 
 
 def _terminal_inbound(chat_id: str, text: str, *, data: str = "") -> Inbound:

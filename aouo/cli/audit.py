@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from aouo.cli.context import current_home, not_there
+from aouo.cli.context import current_home, json_option, not_there, print_json
 from aouo.plumbing.home import Home
 from aouo.store.audit import broken, everything, head, of_call
 from aouo.store.opening import reading
@@ -24,11 +24,15 @@ def audit() -> None:
 
 @audit.command("list")
 @click.option("--limit", default=30, show_default=True, help="How many rows.")
-def list_(limit: int) -> None:
+@json_option
+def list_(limit: int, as_json: bool) -> None:
     """List the newest rows, the newest last."""
     with reading(_database()) as tx:
-        last = head(tx).id
-        for row in everything(tx, last - limit):
+        rows = everything(tx, head(tx).id - limit)
+        if as_json:
+            print_json(list(rows))
+            return
+        for row in rows:
             judged = f"  {row['judge']} (tier {row['tier']}): {row['reason']}"
             told = judged if row["judge"] else ""
             read = f" after {row['labels']}" if row["labels"] else ""
@@ -48,7 +52,8 @@ def export() -> None:
 
 @audit.command()
 @click.option("--head", "named", multiple=True, help="A head noted elsewhere: ID:LINK.")
-def verify(named: tuple[str, ...]) -> None:
+@json_option
+def verify(named: tuple[str, ...], as_json: bool) -> None:
     """Check that no row was changed, removed, moved or cut off at the end; 1 = one was.
 
     The end is held against the heads in the log, and those named: a backup tells its own. It holds
@@ -59,14 +64,17 @@ def verify(named: tuple[str, ...]) -> None:
     heads = {int(one): link for one, _, link in (text.partition(":") for text in named)}
     heads |= dict(_noted(home))
     with reading(_database()) as tx:
-        wrong, gone, found = broken(tx, heads)
-    if wrong:
+        wrong, gone, last = broken(tx, heads)
+    if as_json:
+        print_json({"rows": last.id, "chain": last.chain, "wrong": wrong, "gone": gone})
+    elif wrong:
         click.echo(f"Row {wrong} is not what was written, or one before it is gone.")
-    if gone:
+    if gone and not as_json:
         click.echo(f"Row {gone}, which was noted elsewhere, is gone or another one.")
     if wrong or gone:
         raise click.exceptions.Exit(1)
-    click.echo(f"{found.id} rows, all as they were written. Head: {found.id}:{found.chain}")
+    if not as_json:
+        click.echo(f"{last.id} rows, all as they were written. Head: {last.id}:{last.chain}")
 
 
 def _noted(home: Home) -> Iterator[tuple[int, str]]:
@@ -87,16 +95,22 @@ def guard() -> None:
 
 @guard.command()
 @click.argument("call")
-def explain(call: str) -> None:
+@json_option
+def explain(call: str, as_json: bool) -> None:
     """Say which rule, label and tier decided about CALL, by its id."""
     from aouo.words.turns import explained
 
     with reading(_database()) as tx:
-        click.echo(explained(tx.ask(of_call(call))).text)
+        rows = tx.ask(of_call(call))
+        if as_json:
+            print_json({"call": call, "text": explained(rows).text})
+        else:
+            click.echo(explained(rows).text)
 
 
 @guard.command()
-def check() -> None:
+@json_option
+def check(as_json: bool) -> None:
     """Read the policy, and name the rules that never decide; 1 = there are some."""
     import os
 
@@ -105,12 +119,15 @@ def check() -> None:
 
     home = current_home()
     policy = policy_of(load_settings(home.path, os.environ).settings.security.policy, home.path)
-    for line in (found := policy.unreachable()):
-        click.echo(line)
-    if found:
+    unreachable = list(policy.unreachable())
+    sizes = {"deny": len(policy.deny), "ask": len(policy.verify), "allow": len(policy.allow)}
+    if as_json:
+        print_json({"unreachable": unreachable, **sizes})
+    else:
+        counts = ", ".join(f"{many} {what}" for what, many in sizes.items())
+        click.echo("\n".join(unreachable) or f"Every rule can decide: {counts}.")
+    if unreachable:
         raise click.exceptions.Exit(1)
-    sizes = f"{len(policy.deny)} deny, {len(policy.verify)} ask, {len(policy.allow)} allow"
-    click.echo(f"Every rule can decide: {sizes}.")
 
 
 def _database() -> Path:

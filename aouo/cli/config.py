@@ -240,9 +240,7 @@ def validate(file: Path | None, as_json: bool) -> None:
     except ConfigBroken as broken:
         problems = broken.problems
     if as_json:
-        print_json(
-            {"ok": not problems, "file": str(file), "problems": problems, "notes": notes},
-        )
+        print_json({"ok": not problems, "file": str(file), "problems": problems, "notes": notes})
     else:
         for problem in problems:
             click.echo(problem, err=True)

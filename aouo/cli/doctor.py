@@ -14,8 +14,7 @@ from aouo.cli.context import current_home, json_option, print_json
 from aouo.cli.doctoring import models as doctor_models
 from aouo.cli.doctoring.check import Check
 from aouo.config.file import ConfigBroken, Loaded, load_settings
-from aouo.config.keys import get, known_keys, plain
-from aouo.config.settings import Settings, does_nothing
+from aouo.config.settings import Settings
 from aouo.facts.errors import SetupError
 from aouo.guard.policy import policy_of
 from aouo.packs.format.problems import Problem
@@ -168,9 +167,6 @@ def _config(home: Home, loaded: Loaded) -> Iterator[Check]:
     there = "valid" if home.config.exists() else "there is none: the defaults are used"
     yield Check("config", "ok", "; ".join((there, *loaded.notes)))
     yield _policy(home, loaded.settings)
-    if changed := _without_effect(loaded.settings):
-        fix = "Leave them out until something reads them."
-        yield Check("keys", "warn", f"set, but without effect: {', '.join(changed)}", fix)
     telegram = loaded.settings.telegram
     if telegram.bot_token.get_secret_value() or not telegram.enabled:
         for refusal in loaded.settings.refusals():
@@ -187,18 +183,6 @@ def _policy(home: Home, settings: Settings) -> Check:
     if found:
         return Check("policy", "warn", "; ".join(found), "Move or remove those rules.")
     return Check("policy", "ok", f"{name}: every rule can decide")
-
-
-def _without_effect(settings: Settings) -> list[str]:
-    """Return the keys that the owner changed from their default, and that have no effect yet."""
-    wanted, default = plain(settings, masked=True), plain(Settings(), masked=True)
-    return [
-        key
-        for key in known_keys()
-        if does_nothing(key)
-        and not isinstance(value := get(wanted, key), dict)
-        and value != get(default, key)
-    ]
 
 
 def _lock(home: Home) -> Check:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import errno
 import importlib
+import json
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, cast
 
 import click
@@ -95,65 +97,12 @@ def _take_home(command: click.Command) -> None:
             _take_home(below)
 
 
-pack = Verbs(
-    {
-        "new": ("aouo.cli.packs.install:new", "Begin a pack that works, to be changed."),
-        "validate": ("aouo.cli.packs.info:validate", "Check a pack, strictly."),
-        "install": ("aouo.cli.packs.install:install", "Install a pack: shows what it may do."),
-        "upgrade": ("aouo.cli.packs.install:upgrade", "Show what is different, and take it."),
-        "uninstall": ("aouo.cli.packs.install:uninstall", "Remove a pack; its data stays."),
-        "link": ("aouo.cli.packs.info:link_", "Install a pack where it lies, to work on it."),
-        "list": ("aouo.cli.packs.info:list_", "List the installed packs."),
-        "info": ("aouo.cli.packs.info:info", "Say what a pack is, may do and brings."),
-        "permissions": ("aouo.cli.packs.info:permissions", "Say what a pack may do."),
-        "set": ("aouo.cli.packs.info:set_", "Set a setting or a secret of a pack."),
-        "test": ("aouo.cli.packs.test:test", "Run a pack's evals here."),
-        "schema": ("aouo.cli.packs.install:schema", "Print the JSON Schema of pack.yml."),
-        "export": ("aouo.cli.packs.export:export", "Write a pack to one file, to share it."),
-        "sign": ("aouo.cli.packs.test:sign", "Sign a pack with your key."),
-        "keygen": ("aouo.cli.packs.test:keygen", "Make a key to sign packs with."),
-    },
-    name="pack",
-    help="Make, install, check and share packs.",
+_VERBS: Mapping[str, Mapping[str, tuple[str, str]]] = json.loads(
+    Path(__file__).with_name("verbs.json").read_text("utf-8")
 )
-
-
-_VERBS = {
-    "setup": ("aouo.cli.setup.verb:setup", "Set the bot up, question by question."),
-    "init": ("aouo.cli.config:init", "Make the home and its configuration."),
-    "start": ("aouo.cli.start:start", "Run the bot in the foreground."),
-    "service": ("aouo.cli.service:service", "Let the system keep the bot running."),
-    "stop": ("aouo.cli.running:stop", "Let the running bot finish and end."),
-    "restart": ("aouo.cli.running:restart", "Let the running bot finish and begin anew."),
-    "reload": ("aouo.cli.running:reload", "Let the running bot take up config.json and packs now."),
-    "status": ("aouo.cli.status:status", "Say how the running bot is."),
-    "logs": ("aouo.cli.trace:logs", "Show the log, with -f as it grows."),
-    "usage": ("aouo.cli.session:usage", "Show what was used, in tokens and money."),
-    "backup": ("aouo.cli.backup:backup", "Write all that this home keeps to one file."),
-    "restore": ("aouo.cli.backup:restore", "Let this home be what it was then."),
-    "update": ("aouo.cli.update:update", "Say what is new, and how to take it over."),
-    "dashboard": ("aouo.cli.status:dashboard", "Print the link to the local page."),
-    "session": ("aouo.cli.session:session", "List sessions, and show what was said."),
-    "trace": ("aouo.cli.trace:trace", "Show how one turn went, step by step."),
-    "doctor": ("aouo.cli.doctor:doctor", "Check everything the bot needs."),
-    "models": ("aouo.cli.models:models", "List the configured models, and test them."),
-    "config": ("aouo.cli.config:config", "Show and change the configuration."),
-    "pack": ("aouo.cli.main:pack", "Make, install, check and share packs."),
-    "cron": ("aouo.cli.cron:cron", "Make, list, change, run and remove schedules."),
-    "try": ("aouo.cli.talk:try_", "Try it here, without account, key or network."),
-    "people": ("aouo.cli.talk:people", "Say who is let in; let in, put out, forget."),
-    "undo": ("aouo.cli.talk:undo", "List what was changed last; put it back."),
-    "audit": ("aouo.cli.audit:audit", "List, check and export what became of tool calls."),
-    "guard": ("aouo.cli.audit:guard", "Say what decided about a tool call; check the policy."),
-    "grants": ("aouo.cli.talk:grants", "List what is allowed for good; take it back."),
-    "ask": ("aouo.cli.talk:ask", "Say something here, and print the answer."),
-    "chat": ("aouo.cli.talk:chat", "Talk to a pack in this terminal."),
-    "dev": ("aouo.cli.talk:dev", "Chat with a pack that you are writing."),
-}
-
-
+pack = Verbs(_VERBS["pack"], name="pack", help="Make, install, check and share packs.")
 aouo = Verbs(
-    _VERBS,
+    _VERBS["aouo"],
     name="aouo",
     help="Telegram as a place where people install apps.",
     params=[home_option()],

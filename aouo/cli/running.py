@@ -130,6 +130,4 @@ def _lines(config: Facts, packs: list[str]) -> Iterator[str]:
         yield "config.json was in force already."
     if later := config["after_restart"]:
         yield f"Takes effect after a restart (aouo restart): {', '.join(later)}."
-    if nothing := config["without_effect"]:
-        yield f"Nothing reads this yet: {', '.join(nothing)}."
     yield f"Reloaded: {', '.join(packs)}." if packs else "No pack has changed."

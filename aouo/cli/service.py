@@ -24,27 +24,6 @@ from aouo.facts.errors import SetupError
 from aouo.plumbing.home import Home, home_path, is_locked, write_atomically
 
 _OURS: Final = "# Written by `aouo service install`, which writes it anew."
-_UNIT: Final = """\
-{ours}
-[Unit]
-Description=aouo, {home}
-Wants=network-online.target
-After=network-online.target
-
-[Service]
-Type=notify
-ExecStart={command}
-WatchdogSec=120
-TimeoutStopSec=60
-KillMode=mixed
-Restart=always
-RestartSec=5
-RestartPreventExitStatus=2 3 4
-UMask=0077
-
-[Install]
-WantedBy=default.target
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +43,8 @@ class _Systemd(_Service):
     """A unit of the user's own manager."""
 
     def text(self) -> bytes:
-        return _UNIT.format(
+        unit = Path(__file__).with_name("aouo.service").read_text("utf-8")
+        return unit.format(
             ours=_OURS,
             home=str(self.home.path).replace("%", "%%"),
             command=" ".join(_quoted(word) for word in self.command),

@@ -69,11 +69,7 @@ def _show(session_id: str, as_json: bool) -> None:
         used = tx.ask(usage_report.of_session(found.id))
     if as_json:
         print_json(
-            {
-                **asdict(found),
-                "usage": sums(used),
-                "messages": [_fields(entry) for entry in said],
-            }
+            {**asdict(found), "usage": sums(used), "messages": [_fields(entry) for entry in said]}
         )
         return
     click.echo(_head(found, used))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from aouo.cli.context import current_home
+from aouo.cli.context import current_home, json_option, print_json
 from aouo.plumbing.home import Home
 
 
@@ -47,43 +47,52 @@ def ask(text: str, pack: str) -> None:
 @click.argument("how", required=False, type=click.Choice(["member", "guest", "out", "forget"]))
 @click.argument("person", required=False, type=click.IntRange(1))
 @click.option("--yes", is_flag=True, help="Do not ask before somebody is forgotten.")
-def people(how: str | None, person: int | None, yes: bool) -> None:
+@json_option
+def people(how: str | None, person: int | None, yes: bool, as_json: bool) -> None:
     """Say who may talk to the bot; let in (as member, or as guest for a day), put out, or forget
     the person with this Telegram id. To forget erases what is kept of their words."""
     if how and not person:
         raise click.UsageError(f"Like this: aouo people {how} ID")
     if how != "forget":
-        _say(f"/people {how} {person}" if how else "/people")
+        _say(f"/people {how} {person}" if how else "/people", as_json=as_json)
         return
     if not yes:
+        if as_json:
+            raise click.UsageError("With --json nobody is asked: add --yes.")
         _say(f"/forget {person}")
         click.confirm(f"Erase what is kept of {person}?", abort=True)
-    _say(f"/forget {person} yes")
+    _say(f"/forget {person} yes", as_json=as_json)
 
 
 @click.command()
 @click.argument("how", type=click.Choice(["back"]), required=False)
 @click.argument("number", type=int, required=False)
-def grants(how: str | None, number: int | None) -> None:
+@json_option
+def grants(how: str | None, number: int | None, as_json: bool) -> None:
     """List what is allowed for good, or take number NUMBER of the list back."""
     if (how is None) != (number is None):
         raise click.UsageError("Like this: aouo grants back NUMBER")
-    _say(f"/grants {how} {number}" if how else "/grants")
+    _say(f"/grants {how} {number}" if how else "/grants", as_json=as_json)
 
 
 @click.command()
 @click.argument("call", required=False, default="list")
-def undo(call: str) -> None:
+@json_option
+def undo(call: str, as_json: bool) -> None:
     """List what was changed last, or put CALL of the list back."""
-    _say(f"/undo {call}")
+    _say(f"/undo {call}", as_json=as_json)
 
 
-def _say(text: str, pack: str = "") -> None:
+def _say(text: str, pack: str = "", *, as_json: bool = False) -> None:
     import asyncio
 
     from aouo.app.local.conversing import converse
 
-    asyncio.run(converse(current_home(), os.environ, pack, click.echo, said=text))
+    lines = list[str]()
+    tell = lines.append if as_json else click.echo
+    asyncio.run(converse(current_home(), os.environ, pack, tell, said=text))
+    if as_json:
+        print_json({"answer": "\n".join(lines)})
 
 
 @click.command()
@@ -108,23 +117,13 @@ def dev(folder: Path, port: int, language: str) -> None:
         raise click.exceptions.Exit(1)
     home = Home(current_home().path / "dev")
     packs = [folder.resolve()]
-    asyncio.run(
-        trial.run(
-            home,
-            os.environ,
-            packs,
-            click.echo,
-            port=port,
-            language=language,
-        )
-    )
+    asyncio.run(trial.run(home, os.environ, packs, click.echo, port=port, language=language))
 
 
 @click.command("try")
 @click.option("--say", "text", help="Say this, print the answer and end.")
 @click.option("--pack", default="notes", show_default=True, help="Which pack --say talks to.")
 @click.option("--port", default=0, help="Where the chat page listens; 0 takes a free port.")
-@click.option("--service", default="", help="A local model service to keep to, such as `groq`.")
 @click.option("--show", is_flag=True, help="Let a scripted model play what a real one does.")
 @click.option("--no-model", is_flag=True, help="Ask no model, whatever keys there are.")
 @click.option("--language", default="en", help="Of everybody's Telegram, such as `de`.")
@@ -137,7 +136,6 @@ def try_(
     text: str | None,
     pack: str,
     port: int,
-    service: str,
     show: bool,
     no_model: bool,
     language: str,
@@ -150,9 +148,6 @@ def try_(
 
     If OPENAI_API_KEY, GROQ_API_KEY or GEMINI_API_KEY is set, or an Ollama runs on this machine,
     the first of them answers what needs a model, and what it costs is yours.
-
-    With --service the real provider code talks to a local service that refuses what the family's
-    own would refuse; no model answers then. An unknown name lists those that there are.
     """
     import asyncio
 
@@ -160,7 +155,6 @@ def try_(
     from aouo.installer.installed import sample_packs
     from aouo.packs.authoring import TEMPLATES_FOLDER as TEMPLATES
 
-    service = trial.SHOW if show else service
     packs = [TEMPLATES / "show"] if show else sample_packs()
     if text is None:
         home = Home(keep or current_home().path / "try")
@@ -171,7 +165,7 @@ def try_(
                 packs,
                 _tell,
                 port=port,
-                service=service,
+                show=show,
                 model=not no_model,
                 language=language,
                 kept=keep is not None,
@@ -187,7 +181,7 @@ def try_(
             _tell,
             text=text,
             pack=pack,
-            service=service,
+            show=show,
             model=not no_model,
         )
     )

@@ -19,8 +19,6 @@ def describe(schema: dict[str, Any]) -> None:
     """Put the descriptions into a JSON Schema of `settings.Settings`, in place."""
     for key in settings.AFTER_RESTART:
         _say(schema, key, " (Counts from the next start.)")
-    for key in settings.NOT_YET:
-        _say(schema, key, " (Does nothing yet.)")
     for name, meanings in docstrings().items():
         section = schema["$defs"].get(name, schema if name == "Settings" else {})
         for key, field in section.get("properties", {}).items():

@@ -14,16 +14,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from aouo.config.environment import overlay
-from aouo.config.keys import (
-    Tree,
-    expanded,
-    get,
-    overriding,
-    put,
-    unknown,
-    usual,
-    variable_of,
-)
+from aouo.config.keys import Tree, expanded, get, overriding, put, unknown, usual, variable_of
 from aouo.config.settings import BUILT_IN_BACKENDS, Settings
 from aouo.facts.errors import SetupError
 from aouo.plumbing.home import write_atomically

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
 from typing import cast
 
 from pydantic import BaseModel, SecretStr, field_validator
@@ -14,15 +13,6 @@ from aouo.facts.errors import SetupError
 from aouo.plumbing.redact import secrets_in
 
 BUILT_IN_BACKENDS = ("none", "openai", "groq", "gemini", "deepseek")
-
-
-NOT_YET: tuple[str, ...] = ()
-"""Keys and sections that are accepted but have no effect yet."""
-
-
-def does_nothing(key: str) -> bool:
-    """Whether a dotted key, or the whole section that it is in, has no effect yet."""
-    return _is_among(key, NOT_YET)
 
 
 AFTER_RESTART = (
@@ -35,12 +25,7 @@ what connects to Telegram, are opened once."""
 
 def waits_for_restart(key: str) -> bool:
     """Whether a change of a dotted key has no effect before the next start."""
-    return _is_among(key, AFTER_RESTART)
-
-
-def _is_among(key: str, names: Iterable[str]) -> bool:
-    """Whether a dotted key is one of these keys, or below one of these sections."""
-    return any(key == name or key.startswith(f"{name}.") for name in names)
+    return any(key == name or key.startswith(f"{name}.") for name in AFTER_RESTART)
 
 
 class Settings(sections.Section):

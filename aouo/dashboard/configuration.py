@@ -23,7 +23,7 @@ from aouo.config.keys import (
     usual,
     variable_of,
 )
-from aouo.config.settings import Settings, does_nothing, waits_for_restart
+from aouo.config.settings import Settings, waits_for_restart
 from aouo.config.values import NO_BOT_TOKEN, is_token, names_variable
 from aouo.facts.errors import TooMuchToRead
 from aouo.plumbing.control import Facts
@@ -229,7 +229,7 @@ def _row(key: Key, compared: _Compared, *, is_broken: bool) -> Facts:
         "about": key.about,
         "schema": key.schema,
         "on_page": key.on_page,
-        "takes_effect": _takes_effect(path),
+        "takes_effect": "start" if waits_for_restart(path) else "now",
     }
     written, in_file = value_at(compared.tree, key.names)
     force, holds = value_at(compared.force, key.names)
@@ -249,12 +249,6 @@ def _row(key: Key, compared: _Compared, *, is_broken: bool) -> Facts:
     if holds and "why" in row and not _names_variables(written):
         row["in_force"] = clean(force)
     return row
-
-
-def _takes_effect(path: str) -> str:
-    if does_nothing(path):
-        return "never"
-    return "start" if waits_for_restart(path) else "now"
 
 
 def _wanted(key: Key, compared: _Compared) -> object:

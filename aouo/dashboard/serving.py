@@ -9,7 +9,6 @@ import socket
 from aiohttp import web
 
 from aouo.dashboard.access import Access, Shown
-from aouo.dashboard.endpoints import Endpoint
 from aouo.dashboard.rooms.chat import chat
 from aouo.dashboard.rooms.evals import evals
 from aouo.dashboard.rooms.logs import logs
@@ -46,11 +45,6 @@ _ROOMS = (
 )
 
 
-def _endpoints(shown: Shown) -> tuple[Endpoint, ...]:
-    """Return everything that can be asked of the page."""
-    return tuple(endpoint for room in _ROOMS for endpoint in room(shown))
-
-
 _CONNECTIONS = 100
 _REQUEST_S = 20.0
 """The time for a whole request, so that nobody can hold a connection by sending slowly."""
@@ -77,7 +71,7 @@ async def serve(listener: socket.socket, shown: Shown, access: Access) -> None:
         most=_CONNECTIONS,
     )
     site = Site(
-        _endpoints(shown),
+        tuple(endpoint for room in _ROOMS for endpoint in room(shown)),
         access,
         f"aouo_{listener.getsockname()[1]}",
         lambda request: connections.taken(request.transport),

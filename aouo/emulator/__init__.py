@@ -1,4 +1,4 @@
-"""A local Telegram: the Bot API over HTTP, a chat page, a Python API for tests."""
+"""A local Telegram: the Bot API over HTTP, a chat page, and a client for people's side."""
 
 from aouo.emulator.client import ActRefused, EmulatorClient
 from aouo.emulator.objects import Button, ChatMessage

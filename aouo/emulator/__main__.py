@@ -9,7 +9,7 @@ import secrets
 import signal
 import sys
 
-from aouo.emulator.server import BOT_ID, DEFAULT_USERNAME, Emulator
+from aouo.emulator.server import BOT_ID, Emulator
 from aouo.emulator.world import PARTS, TOPICS
 
 CANNOT_LISTEN = 3
@@ -32,7 +32,6 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m aouo.emulator", description=__doc__)
     parser.add_argument("--port", type=int, default=0, help="0 takes a free one")
     parser.add_argument("--token", help="the token the bot must use; a new one if left out")
-    parser.add_argument("--username", default=DEFAULT_USERNAME, help="of the bot")
     parser.add_argument(
         "--without",
         choices=sorted(PARTS),
@@ -44,10 +43,6 @@ def _arguments() -> argparse.Namespace:
         "--topic", dest="topics", action="append", help="of the forum; may be repeated"
     )
     parser.add_argument("--language", default="en", help="of everybody's Telegram")
-    parser.add_argument("--private-topics", action="store_true", help="topics in private chats")
-    parser.add_argument("--no-privacy", action="store_true", help="the bot sees all of a group")
-    parser.add_argument("--flood", action="store_true", help="flood control from the start")
-    parser.add_argument("--local", action="store_true", help="a server of one's own: large files")
     parser.add_argument(
         "--told-of-topics", action="store_true", help="the bot hears of the topics at the start"
     )
@@ -69,14 +64,9 @@ async def _serve(options: argparse.Namespace) -> int:
     emulator = Emulator(
         options.token or f"{BOT_ID}:{secrets.token_urlsafe(24)}",
         port=options.port,
-        username=options.username,
         parts=PARTS - set(options.without),
         topics=options.topics or TOPICS,
         language=options.language,
-        private_topics=options.private_topics,
-        privacy=not options.no_privacy,
-        flood=options.flood,
-        local=options.local,
     )
     if options.told_of_topics:
         emulator.tell_of_topics()
@@ -89,11 +79,7 @@ async def _serve(options: argparse.Namespace) -> int:
             return CANNOT_LISTEN
         if options.with_parent:
             loop.add_reader(sys.stdin, _read_parent, stop)
-        ready = {
-            "url": emulator.base_url,
-            "page": f"{emulator.base_url}/",
-            "token": emulator.token,
-        }
+        ready = {"url": emulator.base_url, "page": f"{emulator.base_url}/", "token": emulator.token}
         sys.stdout.write(json.dumps(ready) + "\n")
         sys.stdout.flush()
         await stop.wait()

@@ -5,49 +5,24 @@ from dataclasses import replace
 from typing import Any
 
 from aouo.emulator.chats import Attachment, Chat, MediaKind, Message
-from aouo.emulator.description import JsonObject, Upload, check_object
+from aouo.emulator.description import JsonObject, Upload
 from aouo.emulator.entities import Formatted, formatted, utf16_length
-from aouo.emulator.faults import bad_request
 from aouo.emulator.files import Parameters, attach
 from aouo.emulator.methods.bot import unblock
 from aouo.emulator.methods.sending import MAX_TEXT
 from aouo.emulator.objects import inaccessible_json, message_json
+from aouo.emulator.refusals import bad_request
 from aouo.emulator.world import ANONYMOUS, World
 
 
-def say(
-    world: World,
-    now: float,
-    *,
-    user: int,
-    chat: int,
-    text: str,
-    thread: int | None = None,
-    reply_to: int | None = None,
-    quote: str = "",
-    anonymous: bool = False,
-) -> Message:
-    """Write a text as a person; the server marks its links, commands and mentions.
-
-    `quote` is the part of `reply_to` that the person selected. `anonymous`: an administrator
-    writes it in the name of the group.
-    """
+def say(world: World, now: float, *, user: int, chat: int, text: str, **how: Any) -> Message:
+    """Write a text as a person; the server marks its links, commands and mentions. See `write`."""
     content = formatted(text)
     if not content.text:
         raise bad_request("text must be non-empty")
     if utf16_length(content.text) > MAX_TEXT:
         raise bad_request("message is too long")
-    return _write(
-        world,
-        now,
-        user,
-        chat,
-        thread,
-        reply_to,
-        content=content,
-        quote=quote,
-        anonymous=anonymous,
-    )
+    return write(world, now, user, chat, content, **how)
 
 
 def send_file(
@@ -59,41 +34,13 @@ def send_file(
     kind: MediaKind,
     upload: Upload,
     caption: str = "",
-    thread: int | None = None,
-    reply_to: int | None = None,
     album: str = "",
+    **how: Any,
 ) -> Message:
     """Send a file as a person; files with the same `album` belong together."""
     attachment = attach(world, kind, upload, Parameters({}, {}))
     content = formatted(caption)
-    return _write(
-        world,
-        now,
-        user,
-        chat,
-        thread,
-        reply_to,
-        content=content,
-        attachment=attachment,
-        album=album,
-    )
-
-
-def send_other(
-    world: World,
-    now: float,
-    *,
-    user: int,
-    chat: int,
-    fields: JsonObject,
-    thread: int | None = None,
-) -> Message:
-    """Send any other kind of message (contact, location, dice) by its Message fields."""
-    sample = {"message_id": 1, "date": 1, "chat": {"id": 1, "type": "private"}}
-    problems = check_object("Message", sample | fields)
-    if problems:
-        raise bad_request("; ".join(map(str, problems)))
-    return _write(world, now, user, chat, thread, None, content=Formatted(""), other=fields)
+    return write(world, now, user, chat, content, attachment=attachment, album=album, **how)
 
 
 def edit(world: World, now: float, *, user: int, chat: int, message_id: int, text: str) -> Message:
@@ -166,28 +113,26 @@ def react(
     return place.keep(changed)
 
 
-def delete(world: World, *, user: int, chat: int, message_id: int) -> None:
-    """Delete a message as a person; the bot gets no update."""
-    place = world.chats[chat]
-    place.message(message_id, "message to delete not found")
-    del place.messages[message_id]
-
-
-def _write(
+def write(
     world: World,
     now: float,
     user: int,
     chat_id: int,
-    thread: int | None,
-    reply_to: int | None,
-    *,
     content: Formatted,
+    *,
+    thread: int | None = None,
+    reply_to: int | None = None,
     attachment: Attachment | None = None,
     album: str = "",
     quote: str = "",
     other: Mapping[str, Any] | None = None,
     anonymous: bool = False,
 ) -> Message:
+    """Keep a message of a person and deliver it.
+
+    `quote` is the part of `reply_to` that the person selected, `other` are more fields of the
+    message. `anonymous`: an administrator writes it in the name of the group.
+    """
     chat = world.chats.get(chat_id)
     if chat is None:
         raise bad_request("chat not found")

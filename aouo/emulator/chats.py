@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 from aouo.emulator.description import JsonObject
 from aouo.emulator.entities import Formatted
-from aouo.emulator.faults import Refusal, bad_request
+from aouo.emulator.refusals import bad_request
 
 _Status: TypeAlias = Literal["creator", "administrator", "member", "restricted", "left", "kicked"]
 
@@ -223,7 +223,7 @@ class Chat:
         if topic is None:
             raise bad_request("message thread not found")
         if topic.closed and not closed_too:
-            raise _topic_closed()
+            raise bad_request("TOPIC_CLOSED")
         return thread_id
 
     def thread_of(self, thread_id: int | None) -> int | None:
@@ -235,8 +235,3 @@ class Chat:
     def in_thread(self, thread_id: int | None) -> Iterator[Message]:
         """Return the messages of a topic in order; None = the chat itself, or its General topic."""
         return (one for one in self.messages.values() if one.thread_id == thread_id)
-
-
-def _topic_closed() -> Refusal:
-    """Return the refusal of a send into a closed topic."""
-    return bad_request("TOPIC_CLOSED")

@@ -123,11 +123,6 @@ def read_call(method: Described, params: Mapping[str, Any]) -> tuple[JsonObject,
     return values, problems
 
 
-def check_object(type_name: str, value: object) -> list[Problem]:
-    """Return the problems of an object as a `type_name`."""
-    return check((type_name,), value, type_name)
-
-
 def check(types: Iterable[str], value: object, path: str) -> list[Problem]:
     """Return the problems of `value` as the best fitting of `types`."""
     names = tuple(types)

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from aouo.emulator.description import JsonObject
-from aouo.emulator.faults import bad_request
+from aouo.emulator.refusals import bad_request
 
 _SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*):")
 _BLANK = " \n"
@@ -72,9 +72,6 @@ SETTABLE = frozenset(
         *("blockquote", "expandable_blockquote", "text_link", "text_mention"),
         *("custom_emoji", "date_time"),
     ]
-)
-AUTOMATIC = frozenset(
-    ["mention", "hashtag", "cashtag", "bot_command", "url", "email", "phone_number"]
 )
 _EXTRAS = ("url", "user", "language", "custom_emoji_id", "unix_time", "date_time_format")
 _PATTERNS = (

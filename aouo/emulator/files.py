@@ -14,7 +14,7 @@ from aiohttp import BodyPartReader, hdrs, web
 
 from aouo.emulator.chats import Attachment, MediaKind
 from aouo.emulator.description import JsonObject, Upload, as_array, as_object
-from aouo.emulator.faults import Refusal, bad_request
+from aouo.emulator.refusals import Refusal, bad_request
 from aouo.emulator.world import World
 
 _MAX_UPLOAD_BYTES = 50_000_000
@@ -48,9 +48,6 @@ class Parameters:
 
     def objects(self, name: str) -> list[JsonObject]:
         return cast(list[JsonObject], as_array(self.values.get(name)) or [])
-
-    def integers(self, name: str) -> list[int]:
-        return cast(list[int], as_array(self.values.get(name)) or [])
 
     def has(self, name: str) -> bool:
         return name in self.values
@@ -146,7 +143,7 @@ def attach(world: World, kind: MediaKind, source: Upload | str, params: Paramete
     An address is stored as it is: the emulator fetches nothing.
     """
     if isinstance(source, str) and source in world.files:
-        file_id = _whole(source) if kind == "photo" else source
+        file_id = source.rstrip("".join(_SMALLER)) if kind == "photo" else source
     elif isinstance(source, str) and not source.startswith(("http://", "https://")):
         raise bad_request("wrong file identifier/HTTP URL specified")
     else:
@@ -246,11 +243,6 @@ def _smaller(world: World, file_id: str, width: int, height: int) -> list[JsonOb
             item = _ids(file_id + letter) | {"file_size": len(grey.content)}
             sizes.append(item | {"width": area[0], "height": area[1]})
     return sizes
-
-
-def _whole(file_id: str) -> str:
-    """Return the id of the photo that a size belongs to; any of its ids sends the whole photo."""
-    return file_id.rstrip("".join(_SMALLER))
 
 
 def _grey(width: int, height: int) -> bytes:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from aouo.emulator.chats import Keyboard, Message
 from aouo.emulator.description import JsonObject, as_array, as_object
 from aouo.emulator.entities import Formatted, link_target, utf16_length
-from aouo.emulator.faults import bad_request
+from aouo.emulator.refusals import bad_request
 from aouo.emulator.world import World
 
 _MAX_BUTTONS = 100

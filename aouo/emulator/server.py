@@ -3,7 +3,6 @@
 import asyncio
 import time
 from collections.abc import Callable, Collection, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
 
@@ -11,18 +10,17 @@ from aiohttp import web
 
 from aouo.emulator.botapi import BotApi
 from aouo.emulator.chats import Person
-from aouo.emulator.client import EmulatorClient
 from aouo.emulator.description import JsonObject, Upload, as_object
-from aouo.emulator.faults import ChangeSignal, Fault, FloodControl, Journal, Refusal
+from aouo.emulator.door import Poll, only_ours, shown_nowhere_else
 from aouo.emulator.objects import message_json
+from aouo.emulator.refusals import ChangeSignal, Refusal
 from aouo.emulator.verbs import READS, VERBS, Desk
-from aouo.emulator.webhook import Poll, WebhookCaller, only_ours, shown_nowhere_else
 from aouo.emulator.world import PARTS, TOPICS, World, furnish
 
 BOT_ID = 4200
 DEFAULT_TOKEN = f"{BOT_ID}:aouo-emulator"
 """The token of an emulator inside a test; as a process it makes a new one each time."""
-DEFAULT_USERNAME = "aouo_try_bot"
+_USERNAME = "aouo_try_bot"
 _MAX_BODY_BYTES = 60_000_000
 
 _PAGE = Path(__file__).with_name("page")
@@ -43,7 +41,7 @@ _SHOWN_TYPES = frozenset(
 class Emulator:
     """A local Telegram on 127.0.0.1; `base_url` is the API address for a bot.
 
-    `client` is the people's side, open while the emulator is. `parts` says what exists at the start
+    `parts` says what exists at the start
     besides Ada: `ben`, `group`, `forum`; `topics` are those of the forum. `local`: it acts as a
     local Bot API server, which takes and gives large files.
     """
@@ -53,32 +51,23 @@ class Emulator:
         token: str = DEFAULT_TOKEN,
         *,
         port: int = 0,
-        username: str = DEFAULT_USERNAME,
-        name: str = "aouo",
         parts: Collection[str] = PARTS,
         topics: Sequence[str] = TOPICS,
         language: str = "en",
         private_topics: bool = False,
         privacy: bool = True,
-        flood: bool = False,
         local: bool = False,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        bot = Person(int(token.partition(":")[0]), name, username=username, is_bot=True)
+        bot = Person(int(token.partition(":")[0]), "aouo", username=_USERNAME, is_bot=True)
         self.token = token
         self.world = World(bot, private_topics=private_topics, privacy=privacy, local=local)
         self.signal = ChangeSignal()
-        self.journal = Journal(self.signal)
-        self.faults: list[Fault] = []
-        self.flood = FloodControl(on=flood)
-        self.client = EmulatorClient("")
         self.base_url = ""
         self._port = port
         self._poll = Poll(self.world, self.signal)
         self._clock = clock
-        self._desk = Desk(self.world, self.journal, self.faults, self.flood, clock)
-        self.webhook = WebhookCaller(self.world, self.signal, self.faults, clock)
-        self._calling: asyncio.Future[None] | None = None
+        self._desk = Desk(self.world, clock)
         furnish(self.world, clock(), parts, topics=topics, language=language)
         self._runner = web.AppRunner(
             self._application(), access_log=None, handler_cancellation=True, shutdown_timeout=1
@@ -101,44 +90,31 @@ class Emulator:
             raise
         host, port = self._runner.addresses[0][:2]
         self.base_url = f"http://{host}:{port}"
-        self.client = EmulatorClient(self.base_url)
-        await self.client.__aenter__()
-        self._calling = asyncio.ensure_future(self.webhook.run())  # it runs as long as the server
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        if self._calling:
-            self._calling.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._calling
-        await self.client.__aexit__()
         self._poll.stop()
         await self._runner.cleanup()
-
-    @property
-    def bot_url(self) -> str:
-        """The address to which methods are appended: `<base_url>/bot<token>`."""
-        return f"{self.base_url}/bot{self.token}"
 
     def _application(self) -> web.Application:
         app = web.Application(client_max_size=_MAX_BODY_BYTES, middlewares=[only_ours])
         app.on_response_prepare.append(shown_nowhere_else)
-        api = BotApi(
-            token=self.token,
-            world=self.world,
-            journal=self.journal,
-            poll=self._poll,
-            faults=self.faults,
-            flood=self.flood,
-            clock=self._clock,
-        )
-        api.add_routes(app)
+        self._api().add_routes(app)
         app.router.add_get("/emulator/changes", self._changes)
         app.router.add_get("/emulator/media/{path}", self._media)
         app.router.add_post("/emulator/{verb}", self._act)
         app.router.add_get("/", _page)
         app.router.add_static("/page", _PAGE)
         return app
+
+    def _api(self) -> BotApi:
+        return BotApi(
+            token=self.token,
+            world=self.world,
+            poll=self._poll,
+            signal=self.signal,
+            clock=self._clock,
+        )
 
     async def _changes(self, request: web.Request) -> web.Response:
         """Answers `{"now": N}` once N exceeds `since`, at the latest after `timeout_s`."""

@@ -5,28 +5,23 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from aouo.emulator import acts
 from aouo.emulator.chats import ICON_COLORS, Chat, Membership, Message, Person
 from aouo.emulator.description import JsonObject, Upload, as_array
-from aouo.emulator.faults import FAULT_KINDS, Fault, FloodControl, Journal, bad_request
 from aouo.emulator.methods import bot
 from aouo.emulator.methods.bot import delete_topic, rename_topic, set_topic_closed
 from aouo.emulator.objects import message_json
+from aouo.emulator.refusals import bad_request
 from aouo.emulator.world import Shown, World, add_topic, newest
 
 _PREVIEW = 80
 
 
 def _conversation_view(
-    world: World,
-    now: float,
-    *,
-    user: int,
-    chat: int | None = None,
-    thread: int | None = None,
+    world: World, now: float, *, user: int, chat: int | None = None, thread: int | None = None
 ) -> JsonObject:
     """Return everything that the page draws; an opened conversation is marked as read."""
     world.forget_expired(now)
@@ -125,11 +120,7 @@ def _commands(world: World) -> list[JsonObject]:
     """Return the commands of the wide scopes together; the page does not distinguish scopes."""
     found: dict[str, JsonObject] = {}
     for (scope, language), commands in world.commands.items():
-        if not language and json.loads(scope)["type"] in (
-            "default",
-            "all_private_chats",
-            "all_group_chats",
-        ):
+        if not language and json.loads(scope)["type"] in _WIDE:
             found |= {str(command["command"]): command for command in commands}
     return list(found.values())
 
@@ -139,9 +130,6 @@ class Desk:
     """Everything that the verbs work on."""
 
     world: World
-    journal: Journal
-    faults: list[Fault]
-    flood: FloodControl
     clock: Callable[[], float]
 
     @property
@@ -157,7 +145,7 @@ class Desk:
 Verb: TypeAlias = Callable[[Desk, JsonObject], Any]
 
 # Verbs without changes to wait for.
-READS = frozenset({"view", "messages", "state", "calls", "violations", "faults_pending"})
+READS = frozenset({"view", "messages"})
 
 
 def _send_file(desk: Desk, arguments: JsonObject) -> Any:
@@ -214,15 +202,6 @@ def _create_chat(desk: Desk, arguments: JsonObject) -> Any:
     return chat.as_json()
 
 
-def _set_bot_status(desk: Desk, arguments: JsonObject) -> None:
-    membership = Membership(arguments.pop("status"), arguments.pop("manages_topics", True))
-    bot.set_bot_status(desk.world, desk.now, status=membership, **arguments)
-
-
-def _upgrade(desk: Desk, arguments: JsonObject) -> Any:
-    return bot.upgrade(desk.world, desk.now, **arguments).as_json()
-
-
 def _topic_created(desk: Desk, arguments: JsonObject) -> Any:
     chat = desk.world.chats[arguments["chat"]]
     if not chat.is_forum:
@@ -261,28 +240,6 @@ def _messages(desk: Desk, arguments: JsonObject) -> Any:
     return [desk.shown(message) for message in chat.in_thread(thread)]
 
 
-def _fault(desk: Desk, arguments: JsonObject) -> None:
-    if arguments.get("kind") not in FAULT_KINDS:
-        raise bad_request(f"a fault is one of {', '.join(FAULT_KINDS)}")
-    desk.faults.append(Fault(**arguments))
-
-
-def _flood(desk: Desk, arguments: JsonObject) -> None:
-    desk.flood.on = arguments["on"] is True
-
-
-def _state(desk: Desk, arguments: JsonObject) -> Any:
-    world = desk.world
-    return {
-        "bot": world.bot.as_json(),
-        "people": [person.as_json() for person in world.people.values() if not person.is_bot],
-        "chats": [
-            chat.as_json() | {"topics": [topic.as_json() for topic in chat.topics.values()]}
-            for chat in world.chats.values()
-        ],
-    }
-
-
 def _view(desk: Desk, arguments: JsonObject) -> Any:
     return _conversation_view(desk.world, desk.now, **arguments)
 
@@ -292,41 +249,21 @@ def _shown(act: Callable[..., Message]) -> Verb:
     return lambda desk, arguments: desk.shown(act(desk.world, desk.now, **arguments))
 
 
-def _done(act: Callable[..., None]) -> Verb:
-    """Return the verb of an act without a result."""
-    return lambda desk, arguments: act(desk.world, desk.now, **arguments)
-
-
 VERBS: dict[str, Verb] = {
     "say": _shown(acts.say),
     "edit": _shown(acts.edit),
-    "send_other": _shown(acts.send_other),
     "react": _shown(acts.react),
-    "join": _done(bot.join),
-    "leave": _done(bot.leave),
-    "block": _done(bot.block),
-    "unblock": _done(bot.unblock),
-    "delete": lambda desk, arguments: acts.delete(desk.world, **arguments),
     "stop_draft": lambda desk, arguments: acts.stop_draft(desk.world, **arguments),
-    "calls": lambda desk, _: [asdict(call) for call in desk.journal.calls],
-    "violations": lambda desk, _: desk.journal.violations,
-    "clear_faults": lambda desk, _: desk.faults.clear(),
-    "faults_pending": lambda desk, _: [asdict(fault) for fault in desk.faults],
     "send_file": _send_file,
     "introduce": _introduce,
     "give": _give,
     "tap": _tap,
     "create_user": _create_user,
     "create_chat": _create_chat,
-    "set_bot_status": _set_bot_status,
-    "upgrade": _upgrade,
     "topic_created": _topic_created,
     "topic_renamed": _topic_renamed,
     "topic_closed": _topic_closed,
     "topic_deleted": _topic_deleted,
     "messages": _messages,
-    "fault": _fault,
-    "flood": _flood,
-    "state": _state,
     "view": _view,
 }

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from aouo.emulator.chats import ICON_COLORS, Chat, ChatKind, Membership, Message, Person, Topic
 from aouo.emulator.description import JsonObject, Upload
-from aouo.emulator.faults import Refusal, bad_request, forbidden
+from aouo.emulator.refusals import Refusal, bad_request, forbidden
 
 CALLBACK_DEADLINE_S = 15.0  # unpublished; 10-20 s were observed
 TYPING_S = 5.0
@@ -165,8 +165,7 @@ class World:
     def _refusal(self, chat: Chat) -> Refusal | None:
         if chat.migrated_to is not None:
             return bad_request(
-                "group chat was upgraded to a supergroup chat",
-                migrate_to_chat_id=chat.migrated_to,
+                "group chat was upgraded to a supergroup chat", migrate_to_chat_id=chat.migrated_to
             )
         status = self.bot_status(chat).status
         if chat.kind == "private":
@@ -198,8 +197,8 @@ _GAP_EVERY = 5  # ids increase but are not contiguous
 class UpdateQueue:
     """Updates in order of their ids; what is confirmed is gone for good."""
 
-    def __init__(self, first_id: int = 700_000_001) -> None:
-        self._next_id = first_id
+    def __init__(self) -> None:
+        self._next_id = 700_000_001
         self._waiting: deque[JsonObject] = deque()
         self._allowed: frozenset[str] | None = None
         self._pushed = 0
@@ -237,23 +236,9 @@ class UpdateQueue:
                 gone.append(self._waiting.popleft())
         return gone
 
-    def confirmable(self, offset: int) -> bool:
-        """Whether a positive `offset` would make something be forgotten."""
-        in_range = 0 < offset <= self._next_id + _FUTURE
-        return in_range and bool(self._waiting) and self._waiting[0]["update_id"] < offset
-
-    def restore(self, updates: Sequence[JsonObject]) -> None:
-        """Put confirmed updates back, so that they are delivered a second time."""
-        self._waiting.extendleft(reversed(updates))
-
     def head(self, limit: int) -> list[JsonObject]:
         """The oldest `limit` updates; they stay until they are confirmed."""
         return [self._waiting[index] for index in range(min(limit, len(self)))]
-
-    def remove(self, update_id: int) -> None:
-        """Forget one update, which a webhook has taken."""
-        kept = [update for update in self._waiting if update["update_id"] != update_id]
-        self._waiting = deque(kept)
 
     def clear(self) -> None:
         self._waiting.clear()

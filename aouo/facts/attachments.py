@@ -15,24 +15,16 @@ Lack: TypeAlias = Literal["unset", "not_installed", "no_model"]
 packages are not installed, or the configured model is not there."""
 VOICE_INSTALL = "scripts/setup voice"
 """The command that installs speech without a service."""
-_NAMES: dict[Kind, str] = {
-    "voice": "voice.ogg",
-    "audio": "audio.mp3",
-    "video_note": "video-message.mp4",
-    "photo": "photo.jpg",
-    "document": "file",
-    "video": "video.mp4",
-    "animation": "animation.mp4",
+_KINDS: dict[Kind, tuple[str, str]] = {
+    "voice": ("voice.ogg", "voice message"),
+    "audio": ("audio.mp3", "audio file"),
+    "video_note": ("video-message.mp4", "video message"),
+    "photo": ("photo.jpg", "picture"),
+    "document": ("file", "file"),
+    "video": ("video.mp4", "video"),
+    "animation": ("animation.mp4", "animation"),
 }
-_IN_WORDS: dict[Kind, str] = {
-    "voice": "voice message",
-    "audio": "audio file",
-    "video_note": "video message",
-    "photo": "picture",
-    "document": "file",
-    "video": "video",
-    "animation": "animation",
-}
+"""How a file is named that has no name, and what it is in words."""
 _HEARD = frozenset[Kind]({"voice", "audio", "video_note"})
 PICTURES = frozenset({"image/jpeg", "image/png", "image/webp"})
 """The picture formats that every service with a seeing model accepts."""
@@ -85,12 +77,12 @@ class Attachment:
     @property
     def in_words(self) -> str:
         """The word that people use for this kind of file."""
-        return _IN_WORDS[self.kind]
+        return _KINDS[self.kind][1]
 
     @property
     def file_name(self) -> str:
         """A name that is safe to store and to show: one line, no folders, at most 120 bytes."""
-        return safe_name(self.name) or _NAMES[self.kind]
+        return safe_name(self.name) or _KINDS[self.kind][0]
 
 
 def safe_name(name: str) -> str:

@@ -10,6 +10,8 @@ from enum import Enum, auto
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
+from aouo.facts.languages import bundled
+
 _NAME = re.compile(r"[a-z0-9_]{1,32}")
 _Bypass: TypeAlias = Literal["never", "stopping", "looking", "leaving"]
 """When a command does not wait for the turn that runs in its conversation: always, for it stops
@@ -141,53 +143,18 @@ def _by_name(entries: Iterable[CommandEntry]) -> Mapping[str, CommandEntry]:
     return MappingProxyType(found)
 
 
-MENU = CommandEntry("menu", "looking")
-PACK = CommandEntry("pack", "looking", Takes.WORDS)
-USE = CommandEntry("use", takes=Takes.WORDS)
-STOP = CommandEntry("stop", "stopping")
-RETRY = CommandEntry("retry", "leaving")
-"""Runs as a turn, with the words of the previous turn."""
-INSTALL = CommandEntry("install", takes=Takes.TEXT)
-OTR = CommandEntry("otr", takes=Takes.TEXT)
-"""Runs as a turn with the words after it; without any it switches the conversation's mode."""
 COMMANDS = _by_name(
-    (
-        CommandEntry("start", "looking"),
-        CommandEntry("help", "looking"),
-        MENU,
-        PACK,
-        USE,
-        CommandEntry("new", "leaving"),
-        CommandEntry("sessions", "looking", Takes.WORDS, looks=("",)),
-        CommandEntry("compact", takes=Takes.TEXT),
-        STOP,
-        RETRY,
-        CommandEntry("setup_topics", only_on="tg"),
-        INSTALL,
-        OTR,
-        CommandEntry("whereami", "looking"),
-        CommandEntry("id", "looking", only_on="tg"),
-        CommandEntry("memory", takes=Takes.WORDS),
-        CommandEntry("tour", takes=Takes.TEXT),
-        CommandEntry("undo", takes=Takes.TEXT),
-        CommandEntry("usage", "looking"),
-        CommandEntry("why", "looking", takes=Takes.WORDS),
-        CommandEntry(
-            "cron",
-            "looking",
-            Takes.WORDS,
-            looks=("", "list", "page", "history", "remove?"),
-        ),
-        CommandEntry("jobs", "looking", Takes.WORDS),
-        CommandEntry("call", "looking", only_on="tg"),
-        CommandEntry("settings", takes=Takes.TEXT),
-        CommandEntry("language", takes=Takes.TEXT),
-        CommandEntry("model", "looking", Takes.WORDS),
-        CommandEntry("people", "looking", Takes.WORDS),
-        CommandEntry("forget", takes=Takes.WORDS),
-        CommandEntry("grants", takes=Takes.WORDS),
-        CommandEntry("status", "looking"),
+    CommandEntry(
+        name,
+        row.get("bypass", "never"),
+        Takes[row.get("takes", "NOTHING")],
+        row.get("only_on", ""),
+        tuple(row.get("looks", ())),
     )
+    for name, row in bundled("aouo.facts", "commands.yml").items()
+)
+MENU, PACK, USE, STOP, RETRY, INSTALL, OTR = map(
+    COMMANDS.__getitem__, ("menu", "pack", "use", "stop", "retry", "install", "otr")
 )
 
 

@@ -87,7 +87,7 @@ class AuditEntry:
 @dataclass(frozen=True, slots=True)
 class Effect:
     """A call that changed something: of which pack, what it was given and told, when it began (""
-    = just now); `unknown`: it may have changed something."""
+    = just now); `unknown`: it may have changed something; `origin` is what began its turn."""
 
     id: str
     pack: str
@@ -96,6 +96,7 @@ class Effect:
     result: str
     started_at: str = ""
     unknown: bool = False
+    origin: str = ""
 
 
 ChangeKind: TypeAlias = Literal["install", "upgrade", "remove"]

@@ -6,14 +6,14 @@ import re
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import TypeAlias, assert_never
 
 from cronsim import CronSim, CronSimError
 
-from aouo.facts.schedule_phrases import lacks_time, rewritten
+from aouo.facts import times
 
-_MAX_DAYS = 366
+_MAX_DAYS, _FAR_DAYS = 366, 3660
 _DAY = 1440
 _UNITS = {"m": 1, "min": 1, "minute": 1, "h": 60, "hr": 60, "hour": 60, "d": _DAY, "day": _DAY}
 _SPAN = re.compile(r"([0-9]{1,9})\s*([a-z]+?)s?")
@@ -91,24 +91,33 @@ def parse(text: str, now: datetime, zone: tzinfo) -> Schedule:
         NotASchedule: the text is no schedule.
     """
     now = now.replace(microsecond=0)
-    words = " ".join(rewritten(text, _today(now, zone)).split())
+    words = " ".join(text.split())
+    try:
+        planned = None if _DATE.fullmatch(words) else times.plan(text, now, zone)
+    except times.TimeRefused:
+        clear = f"{_quoted(text)} names no time of day"
+        raise NotASchedule(f'{clear}: write "{words} at 9:00".') from None
+    if isinstance(planned, datetime):
+        return Once(_near(planned, now, text))
+    if planned:
+        words = planned.text
     if found := _FROM.fullmatch(words):
         return _anchored(int(found[1]), _moment(found[2], zone), now, zone)
     if words.lower().startswith("every"):
         return Every(_minutes(words.lower().removeprefix("every").strip(), text), now)
     if _DATE.match(words):
         return Once(_moment(words, zone))
-    if is_from_now(words):
-        return Once(now + timedelta(minutes=_minutes(words.lower(), text, most_days=3660)))
+    if _SPAN.fullmatch(words.lower()):
+        return Once(now + timedelta(minutes=_minutes(words.lower(), text, most_days=_FAR_DAYS)))
     return _cron(words, text)
 
 
 def _anchored(days: int, first: datetime, now: datetime, zone: tzinfo) -> Every:
     """Return what comes first at `first`, or where that is over a day or week later."""
     step, wall = timedelta(days=days), first.astimezone(zone).replace(tzinfo=None)
-    while _existing(wall, zone) <= now:
+    while times.existing(wall, zone) <= now:
         wall += timedelta(days=1 if days % 7 else 7)
-    return Every(days * _DAY, _existing(wall - step, zone), anchored=True)
+    return Every(days * _DAY, times.existing(wall - step, zone), anchored=True)
 
 
 def check(text: str) -> None:
@@ -122,8 +131,7 @@ def check(text: str) -> None:
 
 def is_from_now(text: str) -> bool:
     """Whether the text is a span that counts from when the schedule is made: `in 45 minutes`."""
-    words = rewritten(text, _ANY_DAY.date())
-    return bool(_SPAN.fullmatch(" ".join(words.split()).lower()))
+    return times.is_span(text) or bool(_SPAN.fullmatch(" ".join(text.split()).lower()))
 
 
 def next_after(schedule: Schedule, moment: datetime, zone: tzinfo) -> datetime | None:
@@ -157,11 +165,12 @@ def upcoming(text: str, since: str, now: datetime, zone: tzinfo, most: int = 3) 
     return found
 
 
-def _today(now: datetime, zone: tzinfo) -> date:
-    try:
-        return now.astimezone(zone).date()
-    except OverflowError:
-        return now.date()
+def _near(at: datetime, now: datetime, text: str) -> datetime:
+    """Return a moment that is not too far away, in UTC."""
+    if at - now > timedelta(days=_FAR_DAYS) and is_from_now(text):
+        limits = f"between 1 minute and {_FAR_DAYS:,} days"
+        raise NotASchedule(f"{_quoted(text)} is out of range: take {limits}.")
+    return at.astimezone(UTC)
 
 
 def _flowing(expression: str, moment: datetime, due: datetime, zone: tzinfo) -> datetime:
@@ -193,9 +202,6 @@ def _flowing(expression: str, moment: datetime, due: datetime, zone: tzinfo) -> 
 
 def _minutes(span: str, text: str, *, most_days: int = _MAX_DAYS) -> int:
     found = _SPAN.fullmatch(span)
-    if not found and lacks_time(text):
-        clear = f"{_quoted(text)} names no time of day"
-        raise NotASchedule(f'{clear}: write "{" ".join(text.split())} at 9:00".')
     unit = _UNITS.get(found[2], 0) if found else 0
     if not found or not unit:
         raise NotASchedule(f"{_quoted(text)} is not a schedule: {_FORMS}.")
@@ -209,7 +215,7 @@ def _minutes(span: str, text: str, *, most_days: int = _MAX_DAYS) -> int:
 def _moment(words: str, zone: tzinfo) -> datetime:
     try:
         at = datetime.fromisoformat(words)
-        aware = at if at.tzinfo else _existing(at, zone)
+        aware = at if at.tzinfo else times.existing(at, zone)
         return aware.astimezone(UTC)
     except (ValueError, OverflowError):
         example = '"2026-03-01T09:00" or "2026-03-01T09:00+01:00"'
@@ -223,9 +229,6 @@ def _cron(words: str, text: str) -> Cron:
     """
     fields = _NICKNAMES.get(words.lower(), words).upper().split()
     if len(fields) not in (5, 6) or not all(map(_FIELD.fullmatch, fields)):
-        if lacks_time(text):
-            clear = f"{_quoted(text)} names no time of day"
-            raise NotASchedule(f'{clear}: write "{" ".join(text.split())} at 9:00".')
         raise NotASchedule(f"{_quoted(text)} is not a schedule: {_FORMS}.")
     if not all(_SIGNED.match(field) for field in fields[:2]):  # "5 minutes from now please"
         raise NotASchedule(f"{_quoted(text)} is not a schedule: {_FORMS}.")
@@ -257,21 +260,41 @@ def _next_step(minutes: int, since: datetime, moment: datetime, zone: tzinfo) ->
     passed = (moment.astimezone(zone).replace(tzinfo=None) - wall) // timedelta(days=days)
     step = max(1, passed)
     while True:
-        due = _existing(wall + timedelta(days=days * step), zone).astimezone(UTC)
+        due = times.existing(wall + timedelta(days=days * step), zone).astimezone(UTC)
         if due > moment:
             return due
         step += 1
 
 
-def _existing(wall: datetime, zone: tzinfo) -> datetime:
-    """Return a naive local time in `zone` as aware: the first of two, or the first after a gap."""
-    at = wall.replace(tzinfo=zone, fold=0)
-    while at.astimezone(UTC).astimezone(zone).replace(tzinfo=None) != wall:
-        wall = wall.replace(second=0, microsecond=0) + timedelta(minutes=1)
-        at = wall.replace(tzinfo=zone, fold=0)
-    return at
-
-
 def _quoted(text: str) -> str:
     shown = " ".join(text.split())
     return f'"{shown if len(shown) <= 60 else shown[:59] + "…"}"'
+
+
+def moved_due(
+    before: Schedule, after: Schedule, due: datetime, former: tzinfo, zone: tzinfo, now: datetime
+) -> datetime:
+    """Return when `before`, due at `due` in the zone `former`, is due as `after` in `zone`: at the
+    same time of its day, which may be over; what follows elapsed time, at its next time from `now`.
+    What was planned in `zone` stays.
+    """
+    is_planned = next_after(before, due - timedelta(seconds=1), former) == due
+    if not is_planned:
+        return due
+    if _is_elapsed(after):
+        return next_after(after, now, zone) or due
+    at = times.existing(due.astimezone(former).replace(tzinfo=None), zone)
+    return next_after(after, at.astimezone(UTC) - timedelta(seconds=1), zone) or due
+
+
+def _is_elapsed(schedule: Schedule) -> bool:
+    match schedule:
+        case Once():
+            return False
+        case Every(anchored=anchored):
+            return not anchored
+        case Cron(expression):
+            minute, hour = expression.split()[:2]
+            return "*" in (minute[0], hour[0])
+        case _:
+            assert_never(schedule)

@@ -10,10 +10,10 @@ Source: core.telegram.org/bots/api#inlinekeyboardbutton.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from types import MappingProxyType
+
+from aouo.facts.languages import bundled
 
 _MAX_BYTES = 64
 
@@ -31,36 +31,11 @@ class _Form:
     asks_once: bool = False
 
 
-def _answers(wire: str) -> _Form:
-    """Return a button that answers a question or an offer."""
-    return _Form(wire, bypasses=True, asks_once=True)
+def _form(wire: str, *, bypasses: bool = False, answers: bool = False) -> _Form:
+    return _Form(wire, bypasses or answers, answers)
 
 
-FORMS: Mapping[str, _Form] = MappingProxyType(
-    {
-        "pack": _Form("pack:{text}"),  # bind the conversation, as /use does
-        "act": _Form("do:{text}"),  # an action of the pack that drew the message, no model
-        "command": _Form("c:{text}"),  # a command line without its slash, as if it had been typed
-        "choice": _answers("choice_{id}:{number}"),  # a gate, and an option from 0
-        "approval": _answers("approval_{id}:{text}"),  # a gate, and the owner's answer
-        "budget_raise": _answers("nav:budget_raise_{id}"),  # the turn that a budget stopped
-        "budget_cheaper": _answers("nav:budget_cheaper_{id}"),
-        "budget_stop": _answers("nav:budget_stop_{id}"),
-        "edited": _answers("nav:edited_{number}"),  # the offer to answer an edited message
-        "install_offer": _answers("nav:install_offer_{text}"),  # a pack that comes with aouo
-        "install_yes": _answers("nav:install_{id}_yes"),  # the change that a card offered
-        "install_no": _answers("nav:install_{id}_no"),
-        "again": _answers("nav:again_{number}"),  # the delivery that may not have arrived
-        "digest": _answers("nav:digest_{number}"),  # show all of what a digest told
-        "data": _Form("nav:data_{id}_{text}", bypasses=True),  # whose data a pack uses here
-        "person": _answers("nav:person_{id}_{text}"),  # somebody's id, and what they shall be
-        "onboarding_skip": _Form("nav:onboarding_skip"),
-        "kept": _Form("kept_{number}:{number}"),  # a delivery, and its button from 0, row by row
-        "page": _Form("nav:{text}", bypasses=True),  # of the pack's menu, "" = the first one
-        "old": _Form("{text}"),  # looks like ours and is none
-        "text": _Form("{text}"),  # of a pack or a model: the tap becomes an inbound of its own
-    }
-)
+FORMS = {name: _form(**row) for name, row in bundled("aouo.facts", "taps.yml").items()}
 _KINDS = {
     "{id}": "([0-9A-Za-z]{1,32})",  # a ULID in either case
     "{number}": "([0-9]{1,18})",  # a longer one fits into no column
@@ -110,6 +85,17 @@ def decode(data: str) -> Tap:
         return Tap("page", ("",))
     kind, found, key = data.partition(":")
     return Tap("page", (key,)) if kind == "nav" and found else Tap("text", (data,))
+
+
+_LARGEST = 10**18 - 1
+
+
+def number_in(text: str) -> int | None:
+    """Return the number that a button's data or a command's word is, None = it is none; one that
+    is larger than any column holds is the largest."""
+    if not (text.isascii() and text.isdecimal()):
+        return None
+    return int(text) if len(text) <= 18 else _LARGEST
 
 
 def fits(data: str) -> bool:

@@ -130,11 +130,33 @@ class Facts(OpenTurn):
 @dataclass(frozen=True, slots=True)
 class Act:
     """The one tool call of a turn that asks no model; an argument named "" is its first. `tour`: it
-    is a step of one, its number and the calls before it."""
+    is a step of one, its number and the calls before it. `by_key`: its rows are named by their keys
+    and not by words; `seal` says which the page showed, "" = it did not say. `replaces` is a call
+    of an earlier turn that is put back before."""
 
     tool: str
     arguments: Mapping[str, object] = field(default_factory=dict[str, object])
     tour: tuple[str, ...] = ()
+    by_key: bool = False
+    seal: str = ""
+    replaces: str = ""
+    then: tuple[Act, ...] = ()
+    """Calls of the same turn after it, of several wishes in one message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """What a text corrects of the last act: `kind` is a key of `corrections` in `phrases.yml`, or
+    change. `value` is what is meant now, `old` what was not, what a price is of, or why; `of`
+    is the call that is meant, "" = the last one; `language` is that in which it was heard; `rest`
+    is what it says without the words that lead it."""
+
+    kind: str
+    value: str = ""
+    old: str = ""
+    of: str = ""
+    language: str = ""
+    rest: str = ""
 
 
 @dataclass(frozen=True, slots=True)

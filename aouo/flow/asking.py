@@ -113,7 +113,9 @@ class Asking:
                 while not events.empty():
                     event = events.get_nowait()
                     yield event
-                    if _is_last(event):
+                    if isinstance(event, ResponseComplete) or (
+                        isinstance(event, TurnSettled) and event.status != "ack"
+                    ):
                         return
                 if settled or events.is_closed:
                     break
@@ -166,12 +168,6 @@ class Asking:
                 return self.owner().person
             case _:
                 return Person(AT_HOME)
-
-
-def _is_last(event: Event) -> bool:
-    return isinstance(event, ResponseComplete) or (
-        isinstance(event, TurnSettled) and event.status != "ack"
-    )
 
 
 def _end_of(tx: Tx, job_id: int, *, spoken: bool) -> ResponseComplete | TurnSettled:

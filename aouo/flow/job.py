@@ -23,6 +23,7 @@ from aouo.flow.answering.acting import Acting
 from aouo.flow.answering.begin import Words
 from aouo.flow.answering.commit import Commit
 from aouo.flow.answering.compacting import Renewing
+from aouo.flow.answering.correcting import Correcting
 from aouo.flow.answering.reporting import Bringing, streamed
 from aouo.flow.answering.turns import Turn, Turns
 from aouo.flow.generations import Generations
@@ -37,7 +38,7 @@ from aouo.plumbing.parts import Bus
 from aouo.queue import decide as to
 from aouo.queue.decide import decide
 from aouo.queue.lanes import Slots
-from aouo.queue.lexer import Installed
+from aouo.queue.lexer import Installed, Phrased
 from aouo.queue.running import Running, StopReason
 from aouo.store.off_record import is_once
 from aouo.words.catalogue import say, speaking, text
@@ -60,6 +61,7 @@ class Flow:
     topics: TopicEvents
     handlers: Handlers
     bringing: Bringing
+    correcting: Correcting
     forget: Callable[[Job], None]
     languages: Languages
     let_in: Callable[[str, str], Awaitable[bool]]
@@ -121,6 +123,14 @@ class Flow:
         )
         if isinstance(decision, to.AnswerGate) and not decision.gate_id:
             decision = await self._rather(job, decision, installed)
+        if isinstance(decision, Phrased) and decision.correction:
+            plain = replace(installed, phrases=self.replies.phrasing.uncorrected)
+            corrected = await self.correcting.decide(job, decision.correction)
+            decision = corrected or decide(job.inbound, job.active_pack, plain, hints=hints)
+        if isinstance(decision, Phrased) and decision.tied:
+            settled = await self.correcting.settle(job, decision)
+            unheard = replace(installed, phrases=Installed().phrases)
+            decision = settled or decide(job.inbound, job.active_pack, unheard, hints=hints)
         match decision:
             case _ if job.lane.bypasses and _leaves_question(decision):
                 await self.replies.leave_question(job)
@@ -130,12 +140,15 @@ class Flow:
                 await self.handlers[type(decision)](job, decision)
 
     async def _rather(self, job: Job, answer: to.AnswerGate, installed: Installed) -> to.Decision:
-        """Return what is rather meant than an answer: of an action's form, words that are a phrase
-        of their own leave it."""
-        if not await self.replies.asks_by_form(job):
+        """Return what is rather meant than an answer: words that do not fit the question of an
+        action's form, and are a phrase, leave it."""
+        question = await self.replies.form_question(job)
+        if question is None:
             return answer
         if self.replies.phrasing.stops(job.inbound):
             return to.ObeyCommand(STOP.name, "")
+        if self.replies.phrasing.fits(job.inbound, *question):
+            return answer
         other = decide(job.inbound, job.active_pack, installed)
         return other if isinstance(other, to.RunTurn) and other.act is not None else answer
 

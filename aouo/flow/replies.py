@@ -16,7 +16,7 @@ from aouo.facts.people import Owner
 from aouo.facts.ports import ButtonSpec, Clock, Rendered, stamp
 from aouo.facts.records import Spent
 from aouo.facts.taps import encode
-from aouo.facts.work import Delivery, DeliveryKind, Job
+from aouo.facts.work import Delivery, DeliveryKind, Gate, Job
 from aouo.flow import waiting
 from aouo.flow.command_results import Outcome, carry_out
 from aouo.flow.commands.builtin import abouts, shown_packs
@@ -97,7 +97,8 @@ class Replies:
         """Ask back what a text meant, or answer small talk, never twice in the same words."""
         kind, language = asked.talk
         if not kind:
-            await self.answer(job, message(asked.back, *asked.options))
+            said = message(asked.back, *asked.options)
+            await self.settle(job, lambda tx, now: [said], outcome=turns.UNSURE)
             return
         lane = job.inbound.address.lane
         with speaking(language):
@@ -245,11 +246,17 @@ class Replies:
         """Let a job that bypassed its conversation's lane wait there after all."""
         self.wake(await self.database.transact(lambda tx: jobs.defer(tx, job)))
 
-    async def asks_by_form(self, job: Job) -> bool:
-        """Whether what is asked of this person here is asked by an action, not by a model."""
+    async def form_question(self, job: Job) -> tuple[Gate, str] | None:
+        """Return what an action of which pack asks this person here; None: nothing, or a model
+        asks."""
         address, person = job.inbound.address, job.inbound.person.id
-        gate = await self.database.read(lambda tx: gates.open_for(tx, address, person))
-        return gate is not None and gate.call_id.startswith(f"{gate.turn_id}:")
+
+        def read(tx: Tx) -> tuple[Gate, str] | None:
+            gate = gates.open_for(tx, address, person)
+            by_form = gate and gate.call_id.startswith(f"{gate.turn_id}:")
+            return (gate, turns.pack_of(tx, gate.turn_id)) if gate and by_form else None
+
+        return await self.database.read(read)
 
     async def leave_question(self, job: Job) -> None:
         """End the turn that asks this person something, as /stop does, and let the job wait in its
@@ -262,7 +269,9 @@ class Replies:
             if gate is None:  # answered a moment ago
                 return lane, 0, []
             stopped = jobs.stop_turn(tx, gate.turn_id)
-            return lane, stopped, waiting.close_asked(tx, address, job.id, now)
+            left = say("actions.left", question=gate.question)
+            rows = waiting.close_asked(tx, address, job.id, now)
+            return lane, stopped, [*rows, deliveries.add(tx, address, "aside", left, now)]
 
         lane, stopped, rows = await self.database.transact(write, durable=True)
         self.outbox.put(*rows)
@@ -274,6 +283,8 @@ class Replies:
         """Ask for a pack; the job waits until one is chosen, and begins anew with that one."""
         person = job.inbound.person
         library, language = self.shown_to(person.id), person.language
+        ordered = self.phrasing.likeliest(job.inbound, library.names)
+        library = replace(library, packs={name: library.packs[name] for name in ordered})
         said: list[Rendered] = []  # who waits already has been asked
         if not await self.database.read(lambda tx: jobs.any_parked(tx, job.inbound.address)):
             met = await self.database.read(lambda tx: routes.find(tx, job.inbound.address))

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from importlib.resources import files
 
+from aouo.facts import languages
 from aouo.facts.events import Inbound, Text
 from aouo.packs.actions.phrases import Phrase, Phrases
 from aouo.packs.actions.slots import Here
-from aouo.words.catalogue import LANGUAGES
 
 _PACK = "~talk-"
-_FILLERS = re.compile(
-    r"(?i)\s+(?:eigentlich|denn|mal|so|halt|bloß|überhaupt|really|just|actually|even|man|bro)\b"
-)
 _ROWS = ("qwertyuiop", "qwertzuiop", "asdfghjkl", "zxcvbnm", "yxcvbnm")
 _HALT_CHARS = 40
+_FRIENDLY = ("greeting", "wellbeing", "thanks", "praise", "ok", "bye", "laugh", "love")
+_STOPPING = ("stop", "halt")
+_PARTS_MAX = 3
+_DRAWN = re.compile(r"([aeiouyáéíóú])\1+|([^\W\d_])\2{2,}", re.IGNORECASE)
+"""A letter that is drawn out: a vowel twice, or any three times."""
 _RUN = 4
 """So many keys side by side, there or back, are no word."""
 
@@ -29,12 +30,30 @@ def heard(said: str, here: Here) -> tuple[str, str]:
         marks = set(words) - {" "}
         return ("question" if marks and marks <= set("?!.¿¡") else "signs"), spoken
     plain = re.sub(r"[^\w\s'’,?]+", " ", words)
-    own_first = sorted(LANGUAGES, key=lambda language: language != spoken)
-    for said_so in dict.fromkeys((plain, _FILLERS.sub("", plain))):
+    own_first = sorted(languages.names(), key=lambda language: language != spoken)
+    short = [_DRAWN.sub(kept, plain) for kept in (r"\1\2", r"\1\1\2\2")]  # "huhuuu", "cooool"
+    for said_so in dict.fromkeys((plain, _fillers().sub("", plain), *short)):
         for language in own_first:
             if found := _patterns().match(said_so, here, (_PACK + language,)):
                 return found[0].phrase.action, language
-    return ("nonsense", spoken) if _is_nonsense(words) else ("", "")
+    return ("nonsense", spoken) if _is_nonsense(words) else _joined(words, here)
+
+
+def _joined(words: str, here: Here) -> tuple[str, str]:
+    """Return the last that tells most of what marks part, where all of it is small talk."""
+    first, *others = _parting().split(words, maxsplit=_PARTS_MAX)
+    parts = [heard(part, here) for part in (first, *others)] if others else []
+    if any(kind not in (*_FRIENDLY, *_STOPPING) for kind, _ in parts):
+        return "", ""
+    telling = [part for part in parts if part[0] in _STOPPING] or parts
+    return max(reversed(telling), key=lambda part: part[0] != "ok", default=("", ""))
+
+
+@languages.derived
+@cache
+def _parting() -> re.Pattern[str]:
+    words = "|".join(map(re.escape, languages.words("phrases", "joining")))
+    return re.compile(rf"(?:[,.!;…]+\s+(?:(?:{words})\s+)?|\s+(?:{words})\s+)(?=\w)", re.IGNORECASE)
 
 
 def halts(inbound: Inbound) -> bool:
@@ -46,30 +65,30 @@ def halts(inbound: Inbound) -> bool:
     return " ".join(words.split()) in _halts()
 
 
+@languages.derived
 @cache
 def _halts() -> frozenset[str]:
-    return frozenset(word for kinds in _listed().values() for word in kinds["halt"])
+    return frozenset(languages.words("talk", "halt"))
 
 
+@languages.derived
+@cache
+def _fillers() -> re.Pattern[str]:
+    words = "|".join(map(re.escape, languages.words("phrases", "fillers")))
+    return re.compile(rf"\s+(?:{words})\b", re.IGNORECASE)
+
+
+@languages.derived
 @cache
 def _patterns() -> Phrases:
     return Phrases(
         [
             Phrase(_PACK + language, kind, pattern, language)
-            for language in LANGUAGES
-            for kind, patterns in _listed()[language].items()
+            for language in languages.names()
+            for kind, patterns in languages.table(language, "talk").items()
             for pattern in patterns
         ]
     )
-
-
-@cache
-def _listed() -> dict[str, dict[str, list[str]]]:
-    """Language → kind → patterns; those of `halt` are plain words."""
-    import yaml
-
-    read = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    return yaml.load((files("aouo.words") / "talk.yml").read_text("utf-8"), read)
 
 
 def _is_nonsense(words: str) -> bool:

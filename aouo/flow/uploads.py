@@ -37,7 +37,6 @@ _MAGIC = (
 _WEBM_TRACKS = re.compile(rb"\x86[\x82-\x9f]([AV])_")
 """The names of the codecs of sound and of pictures, as Matroska writes them."""
 _HEAD_BYTES = 64 * 1024
-_CHUNK = 1024 * 1024
 
 
 @dataclass(slots=True, eq=False)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TypeAlias
 
+from aouo.agent.tools.registry import ChosenOption
 from aouo.facts.address import ConversationAddress, Lane
 from aouo.facts.errors import ToolFailed
 from aouo.facts.events import Inbound
@@ -136,7 +137,8 @@ class PersonWait:
         gate, row = await self.database.transact(lambda tx: self.open(tx, gate, card), durable=True)
         gate = await self.answered(gate, row)
         if gate.state == "answered":
-            return gate.answer
+            chosen = gate.answer in gate.options
+            return ChosenOption(gate.answer) if chosen else gate.answer
         raise ToolFailed("The person did not answer; the question is closed.")
 
     def gate(self, kind: str, person: str, call_id: str, expires_after: timedelta) -> Gate:

@@ -13,11 +13,9 @@ import unicodedata
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from importlib import resources
 from urllib.parse import unquote
 
-import yaml
-
+from aouo.facts.languages import bundled
 from aouo.facts.records import Sink
 from aouo.guard.prepared import Allowed, Ask, Blocked, PreparedCall, Verdict, is_attended
 from aouo.guard.targets import flat
@@ -46,8 +44,7 @@ class Heuristic:
 
 
 def _read() -> Iterator[Heuristic]:
-    file = resources.files("aouo.guard") / "policies" / "heuristics.yml"
-    for one in yaml.safe_load(file.read_text(encoding="utf-8")):
+    for one in bundled("aouo.guard", "policies/heuristics.yml"):
         pattern = re.compile(one["pattern"], re.IGNORECASE)
         yield Heuristic(one["name"], tuple(one["hints"]), pattern, one.get("blocks", False))
 

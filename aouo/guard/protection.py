@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from aouo.facts.languages import bundled
 from aouo.guard.paths import mentioned, quoted, resolved
 from aouo.guard.prepared import Allowed, Blocked, PreparedCall, Verdict
 from aouo.guard.sent_files import SentFiles
@@ -21,67 +22,7 @@ _DEPTHS = {"": 2, "data": 3}
 """So deep below the home links are looked for, by its folder, "" = any other."""
 _MAX_LOOKED_AT = 5_000
 """Entries of a folder that is opened to a tool which are looked at for keys."""
-_FOLDERS = (
-    ".ssh",
-    ".aws",
-    ".gnupg",
-    ".docker",
-    ".kube",
-    ".azure",
-    ".password-store",
-    ".mozilla",
-    ".thunderbird",
-    ".electrum",
-    ".bitcoin",
-    ".config/gcloud",
-    ".config/gh",
-    ".config/op",
-    ".config/chromium",
-    ".config/google-chrome",
-    ".local/share/keyrings",
-    "library/keychains",
-)
-"""With all that is in them."""
-_NAMES = (
-    ".env",
-    ".env.*",
-    "*.env",
-    ".netrc",
-    "_netrc",
-    ".pgpass",
-    ".my.cnf",
-    ".npmrc",
-    ".pypirc",
-    ".htpasswd",
-    ".git-credentials",
-    ".vault-token",
-    "credentials",
-    "credentials.json",
-    "client_secret*.json",
-    "service-account*.json",
-    "secrets.json",
-    "secrets.y*ml",
-    "token.json",
-    "id_rsa*",
-    "id_dsa*",
-    "id_ecdsa*",
-    "id_ed25519*",
-    "shadow",
-    "gshadow",
-    "shadow-",
-    "sudoers",
-    "logins.json",
-    "key[34].db",
-    "login data",
-    "wallet.dat",
-    "*.pem",
-    "*.p12",
-    "*.pfx",
-    "*.jks",
-    "*.keystore",
-    "*.kdbx",
-    "*.ppk",
-)
+_CLOSED: Mapping[str, Sequence[str]] = bundled("aouo.guard", "closed_files.yml")
 _MEMORY = frozenset(name.casefold() for name in NAMES.values())
 """What later turns read as their own: it is marked where others wrote it, by its tool."""
 _KEY_BYTES = 64_000
@@ -142,7 +83,7 @@ class Protection:
                     rule="a file of the runtime itself",
                     judge="protection",
                 )
-            if holds_keys(path) and (path.exists() or path in bound):
+            if _holds_keys(path) and (path.exists() or path in bound):
                 return Blocked(
                     f"{quoted(text)} is where people keep keys, and closed to tools wherever it "
                     "lies. Do without it.",
@@ -154,7 +95,7 @@ class Protection:
     def closes(self, path: Path) -> bool:
         """Whether no tool may touch a path, whose links are followed: it is the runtime's own, or
         holds keys of whoever runs it."""
-        return holds_keys(path) or self._is_own(path)
+        return _holds_keys(path) or self._is_own(path)
 
     def closed_in(self, folders: Sequence[Path]) -> tuple[Path, ...]:
         """Return the folders and files that no tool may touch, with links followed, and those in
@@ -168,7 +109,7 @@ class Protection:
                 folder, most=_MAX_LOOKED_AT, enter=_is_open, closed=lambda path: None
             ):
                 path = folder / found.path
-                if holds_keys(path) or (found.is_file and self._is_one_of_ours(found.facts)):
+                if _holds_keys(path) or (found.is_file and self._is_one_of_ours(found.facts)):
                     yield path
 
     def _is_own(self, path: Path) -> bool:
@@ -239,18 +180,18 @@ class Protection:
 
 def _is_open(folder: Found) -> bool:
     """Whether what is in a folder has to be looked at; where all of it is closed, it has not."""
-    return not holds_keys(Path("/", folder.path))
+    return not _holds_keys(Path("/", folder.path))
 
 
-def holds_keys(path: Path) -> bool:
+def _holds_keys(path: Path) -> bool:
     """Whether a path, with links followed, leads to such a file or into such a folder, however it
     is spelt."""
     parts = [part.casefold() for part in path.parts]
     whole = "/".join(parts) + "/"
-    if any(f"/{folder}/" in whole for folder in _FOLDERS):
+    if any(f"/{folder}/" in whole for folder in _CLOSED["folders"]):
         return True
     name = parts[-1] if parts else ""
-    if any(fnmatchcase(name, pattern) for pattern in _NAMES):
+    if any(fnmatchcase(name, pattern) for pattern in _CLOSED["names"]):
         return not name.endswith(".pub")
     return name.endswith(".key") and _size(path) <= _KEY_BYTES
 

@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 from urllib.parse import urlsplit
 
+from aouo.facts import languages
+
 MOST = 400
 """Values of one call that are looked at; a call with more says nothing that anybody named."""
 _PLACE_CHARS = 80
@@ -45,7 +47,6 @@ _ADDRESSES = re.compile(
 _TRAILING = ".,;:!?)]}>"
 _SCHEME = re.compile(r"\b(?:https?://)?(?:www\.(?=\w))?", re.IGNORECASE)
 _NUMBER = re.compile(r"(?<![\w.])\d[\d']*(?:[.,]\d+)*")
-_MONTHS = re.split(" ", "jan feb mar|mär apr may|mai jun jul aug sep oct|okt nov dec|dez")
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,8 +228,18 @@ def has_day(text: str, words: str) -> bool:
     year, month, day = map(int, found.groups())
     if found[0][:10] in words or not 1 <= month <= 12:
         return found[0][:10] in words
-    number = rf"(?<!\d)0?{day}(?:st|nd|rd|th|\.)?(?![\d:])"
-    named = rf"\b(?:{_MONTHS[month - 1]})\w*"
+    ordinals, between, months = (
+        "|".join(map(re.escape, said)) or "(?!)" for said in _date_words(month)
+    )
+    number = rf"(?<!\d)0?{day}(?:{ordinals}|\.)?(?![\d:])"
+    named = rf"\b(?:{months})\w*"
     digits = rf"(?<!\d)(?:0?{day}\.\s?0?{month}\.|0?{month}/0?{day}(?:/{year})?(?!\d))"
-    apart = rf"{number}(?:\s+of)?\s+{named}|{named}\s+(?:the\s+)?{number}"
+    apart = rf"{number}(?:\s+(?:{between}))?\s+{named}|{named}\s+(?:(?:{between})\s+)?{number}"
     return bool(re.search(rf"{digits}|{apart}", words))
+
+
+def _date_words(month: int) -> tuple[Sequence[str], Sequence[str], Sequence[str]]:
+    """Return how all languages end an ordinal, join day and month, and begin this month."""
+    tables = [languages.table(language, "spelling") for language in languages.names()]
+    begins = [table["months"][month - 1] for table in tables if "months" in table]
+    return languages.words("spelling", "ordinals"), languages.words("spelling", "of"), begins

@@ -36,12 +36,7 @@ def _scan(home: Home, section: Packs, tools: Sequence[str], pinned: Mapping[str,
     """Load the installed packs, as the owner's `section` on packs and the enabled `tools` say;
     `pinned` are the content hashes they were installed with, by pack."""
     library = read_library(
-        home.packs,
-        map(Path, section.scan_dirs),
-        section.enabled,
-        home.skills,
-        tools,
-        pinned,
+        home.packs, map(Path, section.scan_dirs), section.enabled, home.skills, tools, pinned
     )
     unseen = {
         pack.name: (*library.warnings.get(pack.name, ()), _unseen(pack, place))
@@ -79,11 +74,7 @@ def scan_at_rest(
 
 
 async def as_if(
-    home: Home,
-    section: Packs,
-    tools: Sequence[str],
-    database: Database,
-    pinned: Mapping[str, str],
+    home: Home, section: Packs, tools: Sequence[str], database: Database, pinned: Mapping[str, str]
 ) -> Library:
     """Load the packs as if those in `pinned` were installed with these content hashes."""
     known = await database.read(installs.all_of)

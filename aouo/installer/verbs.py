@@ -198,11 +198,7 @@ def _place_of(chat: str, thread: str, person: str) -> Place:
 def refreshed(before: Library, found: Library) -> Facts:
     """Return what reading the packs anew has brought."""
     broken = {name: list(map(str, problems)) for name, problems in found.broken.items()}
-    return {
-        "packs": list(found.names),
-        "changed": list(changed(before, found)),
-        "broken": broken,
-    }
+    return {"packs": list(found.names), "changed": list(changed(before, found)), "broken": broken}
 
 
 @asynccontextmanager

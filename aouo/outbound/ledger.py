@@ -111,10 +111,7 @@ class Ledger:
             owner = self.owner().chat
             if owner is None or not error.muted:
                 return None, failed
-            said, key = (
-                turns.may_not_write(address.chat_id),
-                f"muted:{address.chat_id}:{since}",
-            )
+            said, key = (turns.may_not_write(address.chat_id), f"muted:{address.chat_id}:{since}")
             return deliveries.add(tx, owner, "notice", said, now, key=key), failed
 
         log.warning("recipient_gone", conversation=str(address), reason=reason)

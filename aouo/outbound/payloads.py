@@ -16,8 +16,8 @@ from aouo.facts.taps import decode, encode, fits
 from aouo.words import sentences
 from aouo.words.catalogue import say
 from aouo.words.catalogue import text as sentence
-from aouo.words.markdown.render import Part, first_heading, render, stable_prefix
-from aouo.words.markdown.tables import LIMIT, utf16_len
+from aouo.words.markdown.render import first_heading, render, stable_prefix
+from aouo.words.markdown.tables import LIMIT, Part, utf16_len
 
 _MAX_ITEMS = 10
 """Source, also for which kinds go together: core.telegram.org/bots/api#sendmediagroup."""

@@ -254,9 +254,7 @@ def json_schema() -> dict[str, Any]:
 
 def _allow_short_forms(fields: dict[str, Any], kinds: dict[str, dict[str, Any]]) -> None:
     """What `manifest_text` writes out before it checks."""
-    fields["depends_on"]["items"] = {
-        "anyOf": [{"type": "string"}, {"$ref": "#/$defs/Dependency"}],
-    }
+    fields["depends_on"]["items"] = {"anyOf": [{"type": "string"}, {"$ref": "#/$defs/Dependency"}]}
     for short, full in (("skills", "provided_skills"), ("cron", "cron_defaults")):
         fields[short] = {**fields[full], "description": f"Another name of {full}."}
     tools = kinds["Permissions"]["properties"]["tools"]

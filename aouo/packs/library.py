@@ -239,10 +239,7 @@ class _Shelf:
     """The packs found so far."""
 
     def __init__(
-        self,
-        enabled: Sequence[str],
-        enabled_tools: Sequence[str],
-        installed: Mapping[str, Path],
+        self, enabled: Sequence[str], enabled_tools: Sequence[str], installed: Mapping[str, Path]
     ) -> None:
         self._installed = installed
         self._enabled = frozenset(enabled)

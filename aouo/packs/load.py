@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from aouo.packs.actions import declared, reading
 from aouo.packs.actions.declared import Declared
+from aouo.packs.actions.patterns import TELLING
 from aouo.packs.actions.phrases import Phrase
 from aouo.packs.data.migrations import Migration, read_migrations
 from aouo.packs.data.schema_text import trial
@@ -66,10 +67,9 @@ class Pack:
                 one.text,
                 one.language,
                 one.given,
-                {
-                    name: takes.kind
-                    for name, takes in self.declared.actions[one.action].arguments.items()
-                },
+                TELLING if one.whole else self.declared.actions[one.action].kinds,
+                one.whole,
+                one.only,
             )
             for one in self.declared.patterns
         ]

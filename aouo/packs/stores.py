@@ -22,6 +22,8 @@ from aouo.plumbing.home import Home
 from aouo.plumbing.logs import log
 from aouo.plumbing.trees import remove
 
+_KEPT_OPEN = 40
+"""Databases whose files stay open; each takes up to six descriptors."""
 _NO_PACK = "_general"  # no pack can have this name
 _Note: TypeAlias = Callable[[Path, Path], None]
 """Is told that a database is about to change, and where its backup lies."""
@@ -71,7 +73,15 @@ class PackStores:
         with self._lock:
             opened = self._opened(found, key)
             opened.kept = True
+            self._rest(key)
             return opened.store
+
+    def _rest(self, key: tuple[str, str]) -> None:
+        """Let the files go that were not used for longest; their stores open them when asked."""
+        self._open[key] = self._open.pop(key)
+        idle = [one for name, one in self._open.items() if name != key and not one.lent]
+        for opened in idle[:-_KEPT_OPEN]:
+            opened.store.rest()
 
     @contextmanager
     def lent(self, pack: str, tenant: str) -> Generator[PackStore]:

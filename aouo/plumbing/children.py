@@ -217,11 +217,3 @@ async def port_of(process: asyncio.subprocess.Process, key: str, who: str) -> in
     if not said.get("port"):
         raise ProviderBusy(f"{who}: the child cannot start: {said.get('error', 'it ended')}")
     return int(said["port"])
-
-
-async def has_died(process: asyncio.subprocess.Process) -> bool:
-    """Whether the child has ended; waits up to 1 s, since a connection breaks a moment before."""
-    with suppress(TimeoutError):
-        async with asyncio.timeout(1.0):
-            await process.wait()
-    return process.returncode is not None

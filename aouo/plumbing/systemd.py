@@ -49,11 +49,7 @@ class Systemd:
             self.tell("STOPPING=1", "STATUS=stopping")
 
     async def report(
-        self,
-        clock: Clock,
-        *,
-        alive: Callable[[], bool],
-        status: Callable[[], Awaitable[str]],
+        self, clock: Clock, *, alive: Callable[[], bool], status: Callable[[], Awaitable[str]]
     ) -> None:
         """Tell that we are ready, then for ever how we are, and that we live while `alive`.
 

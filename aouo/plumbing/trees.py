@@ -201,9 +201,9 @@ def new_file(path: Path, *, make_below: Path | None = None) -> IO[bytes]:
 
 
 @contextlib.contextmanager
-def workshop(prefix: str = ".aouo-", *, beside: Path | None = None) -> Generator[Path]:
-    """Yield a private temporary folder, removed afterwards; `beside` puts it on the same disk."""
-    made = Path(tempfile.mkdtemp(prefix=prefix, dir=beside))
+def workshop(prefix: str) -> Generator[Path]:
+    """Yield a private temporary folder, removed afterwards."""
+    made = Path(tempfile.mkdtemp(prefix=prefix))
     try:
         yield made
     finally:

@@ -90,7 +90,8 @@ def _of_this_machine() -> tzinfo:
     if found := _named(os.environ.get("TZ", "").removeprefix(":")):
         return found
     try:
+        name = str(_LOCALTIME.resolve()).partition("/zoneinfo/")[2]
         with _LOCALTIME.open("rb") as file:
-            return ZoneInfo.from_file(file)
+            return _named(name) or ZoneInfo.from_file(file)
     except (OSError, ValueError):
         return UTC

@@ -50,7 +50,7 @@ class Spoken:
 THOUGHTS, CALLS = "reasoning", "tool calls"
 
 
-def spoken_in(raw: str, *, ended: bool = True) -> Spoken:
+def _spoken_in(raw: str, *, ended: bool = True) -> Spoken:
     """Return what of an answer, or of its beginning, is said."""
     if stripped := _STRIPPED.match(raw):
         return Spoken(raw[stripped.end() :].lstrip(), flag=THOUGHTS)
@@ -121,9 +121,7 @@ class Aloud:
         self._holds = False
 
     async def read(
-        self,
-        events: AsyncGenerator[transcript.ModelEvent, None],
-        request: transcript.ModelRequest,
+        self, events: AsyncGenerator[transcript.ModelEvent, None], request: transcript.ModelRequest
     ) -> AsyncGenerator[transcript.ModelEvent, None]:
         """Yield `events` with what is said only, and with a printed call as a call.
 
@@ -166,7 +164,7 @@ class Aloud:
         if self._holds and not any(close in raw for close in _CLOSES):
             return ""
         if marked or raw.startswith("analysis"):
-            found = spoken_in(raw, ended=False)
+            found = _spoken_in(raw, ended=False)
         else:
             found = Spoken(raw[: len(raw) - _begun(raw)])
         waits = request.tools and not found.markup and may_become_one(found.text)
@@ -176,7 +174,7 @@ class Aloud:
         self, event: transcript.Finished, request: transcript.ModelRequest
     ) -> transcript.Finished:
         said = event.said
-        found = spoken_in(said.text)
+        found = _spoken_in(said.text)
         if found.flag and found.flag not in self.heard:
             self.heard.add(found.flag)
             log.warning("passed_on_as_text", model=self._name, what=found.flag)

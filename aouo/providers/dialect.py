@@ -7,21 +7,14 @@ from dataclasses import dataclass, fields, replace
 from typing import Literal, TypeAlias
 from urllib.parse import urlsplit
 
-from aouo.facts.errors import (
-    ModelGone,
-    NoModelService,
-    NotServed,
-    ProviderRejected,
-    ScopeMissing,
-    UnexplainedRefusal,
-)
+from aouo.facts import errors
 from aouo.facts.transcript import AssistantSaid, ModelRequest
 from aouo.providers.effort import LADDER, efforts_of, fitting, left_after, names_thinking
 from aouo.providers.failures import FieldsRefused, ParameterRefused
 from aouo.providers.room import Room
 from aouo.providers.thoughts import THOUGHTS, Forgotten, Signed
 
-Refusal: TypeAlias = ProviderRejected | ModelGone | ScopeMissing
+Refusal: TypeAlias = errors.ProviderRejected | errors.ModelGone | errors.ScopeMissing
 """What another dialect may help against."""
 _Wire: TypeAlias = Literal["chat", "responses"]
 
@@ -131,15 +124,15 @@ def alternatives(dialect: Dialect, refused: Refusal, request: ModelRequest) -> t
     match refused:
         case ParameterRefused():
             return _without(dialect, refused, request)
-        case NotServed() | NoModelService() if dialect.wire == "responses":
+        case errors.NotServed() | errors.NoModelService() if dialect.wire == "responses":
             return _on_other_wire(dialect)
-        case ScopeMissing():
+        case errors.ScopeMissing():
             return _on_other_wire(dialect)
         case FieldsRefused():
             return _bare(dialect, request)
-        case ModelGone() if not dialect.proven:  # some are served by one of the wires only
+        case errors.ModelGone() if not dialect.proven:  # some are served by one of the wires only
             return _on_other_wire(dialect)
-        case UnexplainedRefusal():
+        case errors.UnexplainedRefusal():
             return (*thinking_less(dialect, refused, request), *_bare(dialect, request))
         case _:
             return ()
@@ -149,7 +142,7 @@ def is_about_us(refused: Refusal) -> bool:
     """Whether a refusal names something that a dialect decides."""
     if isinstance(refused, ParameterRefused):
         return bool(_DECIDED.fullmatch(_field(refused)))
-    return isinstance(refused, NotServed | NoModelService | ModelGone)
+    return isinstance(refused, errors.NotServed | errors.NoModelService | errors.ModelGone)
 
 
 def _field(refused: ParameterRefused) -> str:
@@ -187,7 +180,7 @@ def _without(
 
 
 def thinking_less(
-    dialect: Dialect, refused: ProviderRejected, request: ModelRequest
+    dialect: Dialect, refused: errors.ProviderRejected, request: ModelRequest
 ) -> tuple[Dialect, ...]:
     """Return the dialect after a refusal without a field that is about thinking: with the nearest
     effort that is left, () = there is none, or it is about something else."""

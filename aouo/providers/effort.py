@@ -3,29 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+
+from aouo.facts.languages import bundled
 
 LADDER = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 """The values that services take, each some of them, from the least thought to the most."""
 
-_NO_LESS_THAN_LOW = LADDER[2:]
-_FAMILIES: tuple[tuple[str, tuple[str, ...]], ...] = (
-    # developers.openai.com, changelog of 29 Sep 2026; dev.to/aihubmix/migrating-to-gpt-61-sol
-    (r"gpt-6\.1-sol", _NO_LESS_THAN_LOW),
-    # earendil-works/pi#9455 (10 Sep 2026); Argon and Neon: 18 Nov 2026
-    (r"gemini-(?:3\.[78]|4)|gemini-[\d.]+-pro|gemini-flash-latest", ("low", "medium", "high")),
-    # ai.google.dev/gemini-api/docs/thinking; maragudk/gai#369 (16 live probes, 2026)
-    (r"gemini-3(?:\.[15])?-flash", ("minimal", "low", "medium", "high")),
-    # mnfst/modelparams.dev#330 (2026)
-    (r"grok-4\.6", ("low", "medium", "high", "xhigh")),
-    # earendil-works/pi#3096 (2026)
-    (r"mistral-small-(?:4|26)|mistral-medium-3[.-]5", ("none", "high")),
-    # lobehub/lobe-chat#17267 (2026)
-    (r"kimi-k3\.", ("low", "medium", "high", "max")),
-    (r"kimi-k3", ("low", "high", "max")),
-    # vercel/ai, @ai-sdk/anthropic 4.0.60 (22 Sep 2026): it always thinks
-    (r"claude-opus-5[.-]5", _NO_LESS_THAN_LOW),
-)
+_FAMILIES: Mapping[str, Sequence[str]] = bundled("aouo.providers", "effort.yml")
 _LISTED = re.compile(
     r"(?:support\w*|allowed|valid|accepted|expected|permitted|must be|one of|either)\b(.*)",
     re.IGNORECASE | re.DOTALL,
@@ -38,7 +23,9 @@ _SIZES = ((0, "none"), (1_024, "low"), (8_192, "medium"))
 def efforts_of(model: str) -> tuple[str, ...]:
     """Return the values that a model takes as far as its family is known, else all."""
     name = model.lower().rpartition("/")[2]
-    return next((taken for family, taken in _FAMILIES if re.match(family, name)), LADDER)
+    return next(
+        (tuple(_FAMILIES[family]) for family in _FAMILIES if re.match(family, name)), LADDER
+    )
 
 
 def fitting(wish: str, taken: Sequence[str]) -> str:

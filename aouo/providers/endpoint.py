@@ -38,22 +38,15 @@ class AnswerParser(Protocol):
 
 
 def line_to(
-    *,
-    base_url: str,
-    api_key: str,
-    session: Session,
-    kept: bool = True,
-    added: Mapping[str, str] | None = None,
+    *, base_url: str, api_key: str, session: Session, added: Mapping[str, str] | None = None
 ) -> Line:
     """Return a line to a server in OpenAI's formats; without a key it sends no Authorization.
 
-    Not `kept`: the connection is closed after each answer. No SDK: openai's would bring 500 modules
-    and 19 MiB, and of it only the request's address and headers would be used.
+    No SDK: openai's would bring 500 modules and 19 MiB, and of it only the request's address and
+    headers would be used.
     """
     client = shared_client(session)
     headers = {"Accept": "application/json", "User-Agent": "aouo"}
-    if not kept:
-        headers["Connection"] = "close"
     if api_key:
         headers["Authorization"] = f"Bearer {api_key}"
     headers |= added or {}

@@ -11,43 +11,12 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, cast
 
-from aouo.facts.errors import (
-    ContentFiltered,
-    ModelGone,
-    NoModelService,
-    NotServed,
-    PlanTooSmall,
-    PromptTooLong,
-    ProviderAuth,
-    ProviderBusy,
-    ProviderError,
-    ProviderRejected,
-    ProxyRefused,
-    QuotaUsedUp,
-    ScopeMissing,
-    ToolsRefused,
-    UnexplainedRefusal,
-)
+from aouo.facts import errors
 from aouo.plumbing.web.certificates import wants_password
-from aouo.providers.refusals import (
-    BY_CODE,
-    BY_LIMIT,
-    BY_SENTENCE,
-    BY_STATUS,
-    MISSING_SCOPE,
-    NONE_OF_IT,
-    OTHER_FIELDS,
-    PER_MINUTE,
-    THE_ANSWER,
-    THE_PROMPT,
-    WINDOW,
-    refuses_tools,
-)
+from aouo.providers import refusals
 from aouo.providers.roads import retry_after_s, used_up_for_the_day
 
-__all__ = ["AnswerTooLarge", "FieldsRefused", "NotServed", "ParameterRefused", "UnexplainedRefusal"]
-
-MAX_QUOTE_CHARS = 300
+_MAX_QUOTE_CHARS = 300
 _LEAST_ROOM = 256
 _MOST_ASKED_ON = 8
 """The most nested errors that are read, of services that passed an error on to each other."""
@@ -55,7 +24,7 @@ _NUMBER = re.compile(r"(?<![\w.-])\d[\d,_]*(?![\w-])")
 """A separate number, not part of a name such as `gpt-4o-2024-08-06`."""
 
 
-class ParameterRefused(ProviderRejected):
+class ParameterRefused(errors.ProviderRejected):
     """The service names one field of our request that it does not take."""
 
     def __init__(self, message: str, parameter: str) -> None:
@@ -63,12 +32,12 @@ class ParameterRefused(ProviderRejected):
         self.parameter = parameter
 
 
-class FieldsRefused(ProviderRejected):
+class FieldsRefused(errors.ProviderRejected):
     """No server behind the service takes all our optional fields, and it names none (OpenRouter:
     github.com/CodebuffAI/freebuff/issues/914, Jul 2026)."""
 
 
-class AnswerTooLarge(ProviderRejected):
+class AnswerTooLarge(errors.ProviderRejected):
     """The service gives less room for an answer than we asked for; `numbers` may say how much.
 
     OpenAI: `param: "max_tokens"`, "This model supports at most 4096 completion tokens"; Groq: "must
@@ -121,21 +90,21 @@ def refused(
     headers: Mapping[str, str],
     mask: Callable[[str], str] = str,
     model: str = "",
-) -> ProviderError:
+) -> errors.ProviderError:
     """Return the error to raise for a whole answer with `status`; see `failure`."""
     whole = parse_body(body)
     page = body.strip()
     if status < 400:  # only 200 is an answer
-        where = mask(headers.get("location", ""))[:MAX_QUOTE_CHARS]
-        return NoModelService(f"{provider}: HTTP {status}, and no answer {where}".rstrip())
+        where = mask(headers.get("location", ""))[:_MAX_QUOTE_CHARS]
+        return errors.NoModelService(f"{provider}: HTTP {status}, and no answer {where}".rstrip())
     # A body that begins like JSON is JSON of which only the beginning was read.
     if whole is None and page and page[:1] not in b"{[" and status not in _NO_PAGE:
-        quote = mask(page[:MAX_QUOTE_CHARS].decode("utf-8", "replace"))
+        quote = mask(page[:_MAX_QUOTE_CHARS].decode("utf-8", "replace"))
         said = f"{provider}: HTTP {status}, and no JSON: {quote}"
         if status in _OF_THE_REQUEST and not page.startswith(b"<"):
-            return UnexplainedRefusal(said)  # old servers refuse in plain words
+            return errors.UnexplainedRefusal(said)  # old servers refuse in plain words
         if 400 <= status < 500:
-            return NoModelService(said)
+            return errors.NoModelService(said)
     return failure(provider, status, error_object(whole), headers=headers, mask=mask, model=model)
 
 
@@ -147,7 +116,7 @@ def failure(
     headers: Mapping[str, str] | None = None,
     mask: Callable[[str], str] = str,
     model: str = "",
-) -> ProviderError:
+) -> errors.ProviderError:
     """Return the error to raise for `status` and the service's `error` object.
 
     `mask` takes secrets out of the service's words (some quote the key). Status 0 = unknown: an
@@ -157,7 +126,7 @@ def failure(
     message = _message(error)
     code = next(_codes(error), "")
     where = f"HTTP {status}" if status else "error in the stream"
-    quote = mask(message)[:MAX_QUOTE_CHARS]
+    quote = mask(message)[:_MAX_QUOTE_CHARS]
     text = ": ".join(part for part in (f"{provider}: {where}", mask(code), quote) if part)
     found = _made(kind, text, error, headers or {}, model)
     found.numbers = _numbers(message)
@@ -165,26 +134,26 @@ def failure(
 
 
 def _made(
-    kind: type[ProviderError],
+    kind: type[errors.ProviderError],
     text: str,
     error: Mapping[str, Any],
     headers: Mapping[str, str],
     model: str,
-) -> ProviderError:
-    if issubclass(kind, ProviderBusy):
-        daily = kind is QuotaUsedUp
+) -> errors.ProviderError:
+    if issubclass(kind, errors.ProviderBusy):
+        daily = kind is errors.QuotaUsedUp
         asked_s = retry_after_s(headers, list(_parts(error)), daily=daily)
         return kind(text, retry_after_s=asked_s)
-    if kind is ModelGone:
-        return ModelGone(text, model=model)
-    if kind is ProxyRefused:
-        return ProxyRefused(text, cure=wants_password())
-    if kind is ProviderAuth and (scope := MISSING_SCOPE.search(_message(error))):
-        return ScopeMissing(text, scope=scope[1])
-    if kind is ProviderRejected and OTHER_FIELDS.fullmatch(_message(error).strip()):
+    if kind is errors.ModelGone:
+        return errors.ModelGone(text, model=model)
+    if kind is errors.ProxyRefused:
+        return errors.ProxyRefused(text, cure=wants_password())
+    if kind is errors.ProviderAuth and (scope := refusals.MISSING_SCOPE.search(_message(error))):
+        return errors.ScopeMissing(text, scope=scope[1])
+    if kind is errors.ProviderRejected and refusals.OTHER_FIELDS.fullmatch(_message(error).strip()):
         return FieldsRefused(text)
-    parameter = rejected_parameter(error)
-    if kind in (ProviderRejected, UnexplainedRefusal) and parameter:
+    parameter = _rejected_parameter(error)
+    if kind in (errors.ProviderRejected, errors.UnexplainedRefusal) and parameter:
         return ParameterRefused(text, parameter)
     return kind(text)
 
@@ -200,7 +169,7 @@ def status_of(error: Mapping[str, Any]) -> int:
     return 0
 
 
-def rejected_parameter(error: Mapping[str, Any]) -> str:
+def _rejected_parameter(error: Mapping[str, Any]) -> str:
     """Return the parameter that a service names as the one it does not take, "" = none."""
     for part in _parts(error):
         param = part.get("param")
@@ -226,61 +195,61 @@ def _field_at_fault(error: Mapping[str, Any]) -> str:
     return ""
 
 
-def _kind(status: int, error: Mapping[str, Any], model: str) -> type[ProviderError]:
+def _kind(status: int, error: Mapping[str, Any], model: str) -> type[errors.ProviderError]:
     parts, codes, message = list(_parts(error)), list(_codes(error)), _message(error)
     for part in parts:
-        if (limit := str(part.get("limit_source", ""))) in BY_LIMIT:
-            return BY_LIMIT[limit]
+        if (limit := str(part.get("limit_source", ""))) in refusals.BY_LIMIT:
+            return refusals.BY_LIMIT[limit]
     if status in _TYPED_FIRST:
-        return BY_STATUS[status]
+        return refusals.BY_STATUS[status]
     if 300 <= status < 400:  # to a login page, or to https
-        return NoModelService
-    if status == 429 and NONE_OF_IT.search(message):
-        return ModelGone
+        return errors.NoModelService
+    if status == 429 and refusals.NONE_OF_IT.search(message):
+        return errors.ModelGone
     if status == 429 and used_up_for_the_day(parts, message):
-        return QuotaUsedUp
+        return errors.QuotaUsedUp
     if _is_more_than_a_minute(status, codes, message):
-        return PlanTooSmall
+        return errors.PlanTooSmall
     if status == 413:
-        return PromptTooLong
+        return errors.PromptTooLong
     if any(part.get("flagged_input") or part.get("reasons") for part in parts):
-        return ContentFiltered  # OpenRouter's 403; source: openrouter.ai/docs/errors
+        return errors.ContentFiltered  # OpenRouter's 403; source: openrouter.ai/docs/errors
     if any(map(_counts_too_many, parts)) or _window_in(message):
-        return PromptTooLong
-    for sentence, kind in BY_SENTENCE:
+        return errors.PromptTooLong
+    for sentence, kind in refusals.BY_SENTENCE.items():
         if sentence.fullmatch(message.strip()):
             return kind
     for code in codes:
-        if code in BY_CODE:
-            return BY_CODE[code]
-    if refuses_tools(message):
-        return ToolsRefused
+        if code in refusals.BY_CODE:
+            return refusals.BY_CODE[code]
+    if refusals.refuses_tools(message):
+        return errors.ToolsRefused
     if status == 404 and _names_the_model(error, model):
-        return ModelGone
+        return errors.ModelGone
     return _by_field(status, error, codes, message)
 
 
 def _by_field(
     status: int, error: Mapping[str, Any], codes: list[str], message: str
-) -> type[ProviderError]:
+) -> type[errors.ProviderError]:
     """Return the kind of a refusal without a code, by the field at fault, then by the status."""
     if status in _OF_THE_REQUEST:
-        field = rejected_parameter(error)
-        if any(name in field or name in message for name in THE_ANSWER) and any(
+        field = _rejected_parameter(error)
+        if any(name in field or name in message for name in refusals.THE_ANSWER) and any(
             number >= _LEAST_ROOM for number in _numbers(message)
         ):
             return AnswerTooLarge
-        if field in THE_PROMPT:
-            return PromptTooLong
-        return UnexplainedRefusal
-    if status in BY_STATUS:
-        return BY_STATUS[status]
+        if field in refusals.THE_PROMPT:
+            return errors.PromptTooLong
+        return errors.UnexplainedRefusal
+    if status in refusals.BY_STATUS:
+        return refusals.BY_STATUS[status]
     if status == 0 and "invalid_argument" in codes:
-        return UnexplainedRefusal
+        return errors.UnexplainedRefusal
     if status in (404, 405):
-        return ProviderRejected if rejected_parameter(error) else NotServed
+        return errors.ProviderRejected if _rejected_parameter(error) else errors.NotServed
     # Without a status the stream broke on the service's side.
-    return ProviderBusy if status >= 500 or status == 0 else ProviderRejected
+    return errors.ProviderBusy if status >= 500 or status == 0 else errors.ProviderRejected
 
 
 def _is_more_than_a_minute(status: int, codes: list[str], message: str) -> bool:
@@ -290,7 +259,7 @@ def _is_more_than_a_minute(status: int, codes: list[str], message: str) -> bool:
     """
     if status == 413:
         return "rate_limit_exceeded" in codes or "tokens" in codes
-    counted = PER_MINUTE.search(message) if status == 429 and "tokens" in codes else None
+    counted = refusals.PER_MINUTE.search(message) if status == 429 and "tokens" in codes else None
     return counted is not None and int(counted[2]) > int(counted[1])
 
 
@@ -301,7 +270,7 @@ def _counts_too_many(part: Mapping[str, Any]) -> bool:
 
 
 def _window_in(message: str) -> bool:
-    counted = WINDOW.search(message)
+    counted = refusals.WINDOW.search(message)
     return counted is not None and int(counted[1]) >= int(counted[2])
 
 
@@ -312,7 +281,7 @@ def _names_the_model(error: Mapping[str, Any], model: str) -> bool:
     Kimi, Gemini ("models/… is not found for API version v1beta"), Anthropic, OpenRouter ("No
     endpoints found for …", but not "No endpoints found that support tool use").
     """
-    if rejected_parameter(error) == "model" or error.get("status") == "NOT_FOUND":  # Google
+    if _rejected_parameter(error) == "model" or error.get("status") == "NOT_FOUND":  # Google
         return True
     return bool(model) and model.removeprefix("models/") in _message(error)
 

@@ -15,15 +15,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 from datetime import datetime, timedelta, tzinfo
 from typing import Protocol, cast, runtime_checkable
 
-from aouo.facts import transcript
-from aouo.facts.errors import (
-    ContentFiltered,
-    ModelGone,
-    PromptTooLong,
-    ProviderAuth,
-    ProviderBusy,
-    ProviderError,
-)
+from aouo.facts import errors, transcript
 from aouo.facts.ports import NO_MODEL, ChatModel, Clock
 from aouo.plumbing.logs import log
 from aouo.plumbing.redact import Redactor, Trickle
@@ -112,7 +104,7 @@ def _is_signed(item: object) -> bool:
 _MAX_NAMED_S = 30 * 86_400.0
 """The longest pause that a service can mean."""
 
-_IT_WORKS = (PromptTooLong, ContentFiltered)
+_IT_WORKS = (errors.PromptTooLong, errors.ContentFiltered)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +144,7 @@ class NoModel:
     async def stream(
         self, request: transcript.ModelRequest
     ) -> AsyncGenerator[transcript.ModelEvent, None]:
-        raise ProviderAuth("No model is connected: provider.backend is none.")
+        raise errors.ProviderAuth("No model is connected: provider.backend is none.")
         yield
 
 
@@ -224,7 +216,7 @@ class FallbackModel:
         self, request: transcript.ModelRequest
     ) -> AsyncGenerator[transcript.ModelEvent, None]:
         tries, given_up = self._tries(), ("", "")
-        failed: dict[int, ProviderError] = {}
+        failed: dict[int, errors.ProviderError] = {}
         broke_off = again = False
         for at, which in enumerate(tries):
             told = False
@@ -238,7 +230,7 @@ class FallbackModel:
                         yield self._signed(which, event)
                 self._answered(which)
                 return
-            except ProviderError as error:
+            except errors.ProviderError as error:
                 failed[which], spread = error, self.spread()
                 given_up = ("/".join(self._name(which)), type(error).__name__)
                 await self._failed(which, error, attempt=at + 1, attempts=len(tries), spread=spread)
@@ -288,13 +280,13 @@ class FallbackModel:
             self._health[which] = Health(health.provider, health.model)
 
     async def _failed(
-        self, which: int, error: ProviderError, *, attempt: int, attempts: int, spread: float
+        self, which: int, error: errors.ProviderError, *, attempt: int, attempts: int, spread: float
     ) -> None:
         """Record and log a failure, and complete the error with what is known."""
-        if isinstance(error, ProviderBusy) and error.retry_after_s > 0:
+        if isinstance(error, errors.ProviderBusy) and error.retry_after_s > 0:
             then = self.clock.now() + timedelta(seconds=min(error.retry_after_s, _MAX_NAMED_S))
             error.until = then.astimezone(self.zone)
-        if isinstance(error, ModelGone):
+        if isinstance(error, errors.ModelGone):
             error.model = error.model or self.models[which].model
             error.living = await self._living_beside(which)
         health = self._health[which]
@@ -328,12 +320,9 @@ class FallbackModel:
             self._living[which] = await model.living() if isinstance(model, _Listing) else ()
         return self._living[which]
 
-    def _moved_on(self, which: int, to: int, error: ProviderError) -> None:
+    def _moved_on(self, which: int, to: int, error: errors.ProviderError) -> None:
         left, taken = self._health[which], self._health[to]
-        ends = {
-            "from": f"{left.provider}/{left.model}",
-            "to": f"{taken.provider}/{taken.model}",
-        }
+        ends = {"from": f"{left.provider}/{left.model}", "to": f"{taken.provider}/{taken.model}"}
         log.warning("provider_failover", kind=type(error).__name__, **ends)
 
 

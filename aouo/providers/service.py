@@ -314,10 +314,7 @@ class CompatibleModel(ServiceModel):
         from aouo.providers.endpoint import line_to
 
         return line_to(
-            base_url=self.base_url,
-            api_key=self.api_key,
-            session=self.session,
-            added=self.headers,
+            base_url=self.base_url, api_key=self.api_key, session=self.session, added=self.headers
         )
 
 

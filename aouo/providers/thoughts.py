@@ -75,17 +75,12 @@ NOTHING = Native()
 
 
 def native_of(said: Message, provider: str, model: str) -> Native:
-    """Return the fields of an answer that go back to this service; `NOTHING` if another gave it.
-
-    Rows of earlier releases hold `thoughts` and no model.
-    """
+    """Return the fields of an answer that go back to this service; `NOTHING` if another gave it."""
     if not isinstance(said, AssistantSaid) or not said.native:
         return NOTHING
     kept: dict[str, Any] = json.loads(said.native)
     if kept.get("wire") != _WIRE or kept.get("provider") != provider:
         return NOTHING
-    if "thoughts" in kept:
-        return Native({"reasoning_content": kept["thoughts"]})
     if family(kept["model"]) != family(model):
         return NOTHING
     calls = cast("list[dict[str, Any]]", kept["calls"])

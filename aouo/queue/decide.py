@@ -194,6 +194,12 @@ def decide(
         case events.Shown(line, about, theirs):
             shown = "\n".join((*about, said_by(theirs, line)))
             return _turn(shown, active_pack or installed.named(inbound.title), installed)
+        case events.Button(tap=Tap("fix", (call, words)), by_model=False):
+            typed = replace(inbound, content=events.Text(words))
+            phrased = installed.phrases(typed, active_pack)
+            if phrased is None or phrased.correction is None:
+                return Tap("old", (words,))
+            return replace(phrased, correction=replace(phrased.correction, of=call))
         case events.Button() as button:
             return _tap(button, active_pack, installed)
         case events.Triggered() as run:
@@ -292,8 +298,10 @@ def _tap(button: events.Button, active_pack: str, installed: Installed) -> Decis
 
 
 def _act(button: events.Button, installed: Installed) -> RunTurn | None:
-    """Return the turn of a tap on an action, None = the pack that drew it has none of the name."""
+    """Return the turn of a tap on an action, None = the pack that drew it has none of the name. A
+    row that a page names is a key; our own buttons hold a person's words."""
     name, _, rest = button.tap.values[0].partition(":")
+    name, _, seal = name.partition("@")
     drawn_by, _, own = name.rpartition(".")  # of our own button: which pack is meant
     pack, name = (drawn_by, own) if drawn_by else (button.pack, name)
     if f"{pack}:{name}" not in installed.actions:
@@ -302,7 +310,9 @@ def _act(button: events.Button, installed: Installed) -> RunTurn | None:
         given = json.loads(rest) if rest.startswith("{") else {"": rest} if rest else {}
     except ValueError:
         given = {"": rest}
-    return _acting(f"{pack}:{name}", f"[tap] {button.label}", given)
+    turn = _acting(f"{pack}:{name}", f"[tap] {button.label}", given)
+    assert turn.act
+    return replace(turn, act=replace(turn.act, by_key=not drawn_by, seal=seal))
 
 
 def _acting(action: str, said: str, given: Mapping[str, object]) -> RunTurn:

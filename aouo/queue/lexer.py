@@ -10,7 +10,7 @@ from aouo.facts.commands import USE, Takes, Words, meant
 from aouo.facts.events import Button, Command, Content, Inbound
 from aouo.facts.ports import ButtonSpec
 from aouo.facts.taps import Tap
-from aouo.facts.work import Act
+from aouo.facts.work import Act, Correction
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +23,13 @@ class Phrased:
     back: str = ""
     options: tuple[tuple[ButtonSpec, ...], ...] = ()
     talk: tuple[str, str] = ("", "")
+    tied: tuple[tuple[str, Act], ...] = ()
+    """Acts of several packs that take the words, each with its pack, as the options are: that is
+    meant whose row there is, or else that of the pack that acted last."""
     command: str = ""
     """The command that the words stand for."""
+    correction: Correction | None = None
+    """What the words correct, if the last act fits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +107,8 @@ def said(content: Content) -> Content:
 
 
 def words(rest: str) -> Words:
-    """Split at white space; `'` and `"` group, a backslash escapes the next character.
+    """Split at white space; `'` and `"` group, a backslash escapes the next character; `'` after a
+    letter is an apostrophe.
 
     Phones make `“` and `”` of quotes and `—` of two hyphens while somebody types: they mean the
     same.
@@ -150,7 +156,7 @@ def _tokens(text: str) -> list[tuple[str, bool]]:
         elif quote:
             ends = sign == quote or {sign, quote} <= _DOUBLE
             quote, word = ("", word) if ends else (quote, word + sign)
-        elif sign == "'" or sign in _DOUBLE:
+        elif (sign == "'" and not word[-1:].isalnum()) or sign in _DOUBLE:
             quote, quoted, begun = sign, quoted or not begun, True
         elif sign.isspace():
             if begun:

@@ -20,8 +20,7 @@ from aouo.words.schedules import moment_in_words, zone_name
 
 _MADE_HERE = 200
 """How many schedules people and models may have made in one conversation."""
-HISTORY = 10
-"""How many runs a history shows."""
+HISTORY = schedule_runs.HISTORY
 PROMPT_CHARS, _NAME_CHARS, _TEXT_CHARS = 4_000, 60, 200
 _TIMEOUT_S, _TOKENS, _RETRIES = 24 * 3600, 100_000_000, 10
 """The most that a schedule may ask for."""

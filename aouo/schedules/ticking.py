@@ -22,10 +22,11 @@ from aouo.plumbing.logs import log
 from aouo.plumbing.waiting import first
 from aouo.plumbing.web.envelope import said_by
 from aouo.plumbing.zones import is_known
-from aouo.schedules import proposals
+from aouo.schedules import proposals, zones
 from aouo.schedules.service import Schedules, why_not
 from aouo.store import jobs, routes, schedule_runs, schedules
 from aouo.store.database import Database, Tx
+from aouo.words import sentences
 from aouo.words.catalogue import speaking, text
 from aouo.words.schedules import moment_in_words
 
@@ -54,9 +55,10 @@ Settle: TypeAlias = Callable[[Tx, Job, Triggered, RunEnd, str], Report | None]
 
 
 def settle_schedule(tx: Tx, job: Job, asked: Triggered, end: RunEnd, now: str) -> Report | None:
-    """Settle the run of a schedule: its answer is told, a failure only after the last try, and
-    only if the run before it did not fail, too. Of what a person asked for now they are always
-    told, and it is not tried again; neither is a schedule that is off."""
+    """Settle the run of a schedule: its answer is told. Of a model's failure its own words are,
+    with why, unless it is tried again within a minute; any other failure is told after the last
+    try, and only if the run before it did not fail, too. Of what a person asked for now they are
+    always told, and it is not tried again; neither is a schedule that is off."""
     run = schedule_runs.get(tx, asked.trigger, asked.due_at)
     row = schedules.get(tx, asked.trigger)
     if run is None or row is None:  # removed meanwhile
@@ -70,7 +72,11 @@ def settle_schedule(tx: Tx, job: Job, asked: Triggered, end: RunEnd, now: str) -
         if may_retry and run.tries <= row.retries:
             later = _RETRY_AFTER * 2 ** (run.tries - 1)
             retry_at = iso(datetime.fromisoformat(now) + later)
+        words = _own_words(tx, row, asked, end, retry_at, now)
         schedule_runs.settle(tx, run, "failed", now, job_id=job.id, why=end.text, retry_at=retry_at)
+        if words:
+            report = report_of(asked, replace(end, text=words))
+            return replace(report, failed=False, source=row.source)
         if retry_at or (row.last_state == "failed" and not asked.asked_for):
             return None
         return report_of(asked, end)
@@ -81,6 +87,23 @@ def settle_schedule(tx: Tx, job: Job, asked: Triggered, end: RunEnd, now: str) -
     if is_silent:
         end = replace(end, text=text("schedules.nothing-to-tell"))
     return report_of(asked, end)
+
+
+def _own_words(
+    tx: Tx, row: Scheduled, asked: Triggered, end: RunEnd, retry_at: str, now: str
+) -> str:
+    """Return what a failed run says in place of an answer: its schedule's words and why; "" = they
+    were said before, or need not be."""
+    again = datetime.fromisoformat(retry_at or now) - datetime.fromisoformat(asked.due_at or now)
+    if asked.asked_for or not row.prompt or (retry_at and again <= _LATE):
+        return ""
+    if row.last_state == "failed" and not end.may_retry:  # no model's: it lasts, and was told
+        return ""
+    if not schedules.is_late(tx, row.id, asked.due_at, now):
+        return ""
+    if retry_at:
+        return text("runs.no-answer-yet", said=row.prompt)
+    return sentences.run_given_up(row.prompt, end.text)
 
 
 def settle_command(tx: Tx, job: Job, asked: Triggered, end: RunEnd, now: str) -> Report | None:
@@ -139,6 +162,8 @@ class Ticking:
         """Fire what is due, for ever."""
         while True:
             self._changed.clear()
+            if str(self.schedules.zone_of("")) != await self.database.read(schedules.owner_zone):
+                await self.database.transact(self._follow_zone)
             look = partial(_next, now=self.clock.now())
             if self.schedules.enabled() and (due := await self.database.read(look)):
                 wait_s = (datetime.fromisoformat(due) - self.clock.now()).total_seconds()
@@ -150,11 +175,15 @@ class Ticking:
                 wait_s = self.longest_s()
             await first(self.clock.sleep(min(wait_s, self.longest_s())), self._until_changed())
 
+    def _follow_zone(self, tx: Tx) -> None:
+        zones.follow_owner(tx, self.schedules.zone_of, self.clock.now())
+
     async def _until_changed(self) -> None:
         await self._changed.wait()
 
     def _due(self, tx: Tx, now: datetime) -> list[Inbound]:
         enough_s = self.clock.monotonic_s() + _ENOUGH_S
+        self._follow_zone(tx)
         for row in schedules.ahead(tx, iso(now), _BATCH):
             self._turn_back(tx, row, now)
         found: list[Inbound] = []

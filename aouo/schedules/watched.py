@@ -164,7 +164,7 @@ class Wanted:
 
     @property
     def trigger(self) -> str:
-        return _trigger_of(self.manifest.name, self.watch.id)
+        return f"{self.manifest.name}:{self.watch.id}"
 
     @property
     def lane(self) -> Lane:
@@ -205,11 +205,6 @@ class Wanted:
             about=(_WHO, _change_line(watch, self.state.seen, seen.text)),
         )
         return replace(place, content=content)
-
-
-def _trigger_of(pack: str, watch: str) -> str:
-    """Return the id of a watch, once in this home."""
-    return f"{pack}:{watch}"
 
 
 def settle_watch(tx: Tx, job: Job, asked: Triggered, end: RunEnd, now: str) -> Report | None:

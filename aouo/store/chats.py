@@ -8,7 +8,7 @@ from dataclasses import replace
 from aouo.facts.address import ConversationAddress
 from aouo.facts.events import ChatKind, Inbound
 from aouo.facts.people import data_name, data_of
-from aouo.store import deliveries, gone, kept_reports, memory_versions, schedules
+from aouo.store import deliveries, gone, kept_changes, kept_reports, memory_versions, schedules
 from aouo.store.database import Tx
 from aouo.store.snapshots import Query
 
@@ -54,6 +54,7 @@ def rename_chat(tx: Tx, platform: str, old: str, new: str) -> None:
     deliveries.move(tx, platform, old, new)
     tx.run("UPDATE gates SET chat_id = ? WHERE platform = ? AND chat_id = ?", new, platform, old)
     schedules.move(tx, platform, old, new, winner=winner)
+    kept_changes.move(tx, platform, old, new)
     kept_reports.move(tx, platform, old, new)
     # Messages have other ids in the new chat: nothing there is found by the old ones.
     tx.run("DELETE FROM job_messages WHERE platform = ? AND chat_id = ?", platform, old)

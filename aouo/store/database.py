@@ -115,6 +115,13 @@ class Tx:
     def one(self, sql: LiteralString, *values: _Value) -> sqlite3.Row | None:
         return self._connection.execute(sql, values).fetchone()
 
+    def first(
+        self, read: Callable[[sqlite3.Row], _T], sql: LiteralString, *values: _Value
+    ) -> _T | None:
+        """Return what `read` makes of the first row, None = there is none."""
+        row = self.one(sql, *values)
+        return read(row) if row else None
+
     def number(self, sql: LiteralString, *values: _Value) -> int:
         """Return the first column of the first row, 0 = there is none."""
         row = self.one(sql, *values)

@@ -69,13 +69,11 @@ def has_key(tx: Tx, key: str) -> bool:
 
 def keyed(tx: Tx, key: str) -> Delivery | None:
     """The delivery with this key."""
-    row = tx.one("SELECT * FROM deliveries WHERE key = ?", key)
-    return _delivery(row) if row else None
+    return tx.first(_delivery, "SELECT * FROM deliveries WHERE key = ?", key)
 
 
 def get(tx: Tx, delivery_id: int) -> Delivery | None:
-    row = tx.one("SELECT * FROM deliveries WHERE id = ?", delivery_id)
-    return _delivery(row) if row else None
+    return tx.first(_delivery, "SELECT * FROM deliveries WHERE id = ?", delivery_id)
 
 
 def of_message(tx: Tx, address: ConversationAddress, message_id: int) -> Delivery | None:

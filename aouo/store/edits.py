@@ -46,8 +46,7 @@ def offer(tx: Tx, job_id: int, inbound: Inbound, now: str) -> tuple[int, bool]:
     if row:
         return row["id"], False
     number = tx.insert(
-        "edits",
-        {"job_id": job_id, "state": "offered", "body": inbound.dump(), "created_at": now},
+        "edits", {"job_id": job_id, "state": "offered", "body": inbound.dump(), "created_at": now}
     )
     return number, True
 
@@ -56,6 +55,12 @@ def offered(tx: Tx, offer_id: int) -> tuple[bool, Inbound | None]:
     """Return whether there is such an offer, and the edited message, None once it was taken."""
     row = tx.one("SELECT body FROM edits WHERE id = ? AND state <> 'untold'", offer_id)
     return row is not None, Inbound.load(row["body"]) if row and row["body"] else None
+
+
+def edited(tx: Tx, offer_id: int) -> tuple[int, Inbound | None]:
+    """Return the job whose message an offer is about, and its new words, None once taken."""
+    job_id = tx.number("SELECT job_id FROM edits WHERE id = ?", offer_id)
+    return job_id, offered(tx, offer_id)[1]
 
 
 def take(tx: Tx, offer_id: int) -> None:

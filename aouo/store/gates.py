@@ -20,7 +20,7 @@ from aouo.store.snapshots import Query
 
 NOT_REACHED = "not reached"
 """The answer of a gate that was closed because its person cannot be asked."""
-DENIED = "deny"
+_DENIED = "deny"
 """The answer that is a no to a call."""
 
 
@@ -45,8 +45,7 @@ def open_gate(tx: Tx, wanted: Gate, now: str) -> Gate:
 
 def of_call(tx: Tx, call_id: str) -> Gate | None:
     """The gate that this call opened."""
-    row = tx.one("SELECT * FROM gates WHERE call_id = ?", call_id)
-    return gate_of(row) if row else None
+    return tx.first(gate_of, "SELECT * FROM gates WHERE call_id = ?", call_id)
 
 
 def asking(tx: Tx, call_id: str) -> tuple[Gate, str] | None:
@@ -86,7 +85,7 @@ def answers_to(tx: Tx, tool: str, targets: str, digest: str, session_id: str) ->
     )
     here = (digest, session_id)
     same = [row["answer"] for row in rows if (row["digest"], row["session_id"]) == here]
-    return same[-1] if same else "", sum(row["answer"] != DENIED for row in rows)
+    return same[-1] if same else "", sum(row["answer"] != _DENIED for row in rows)
 
 
 def is_refused(tx: Tx, turn_id: str) -> bool:
@@ -95,7 +94,7 @@ def is_refused(tx: Tx, turn_id: str) -> bool:
         "SELECT 1 FROM gates WHERE turn_id = ? AND kind = 'approval' AND (state = 'expired' "
         "OR (state = 'answered' AND answer = ?)) LIMIT 1",
         turn_id,
-        DENIED,
+        _DENIED,
     )
 
 
@@ -112,8 +111,7 @@ def new_id() -> str:
 
 
 def get(tx: Tx, gate_id: str) -> Gate | None:
-    row = tx.one("SELECT * FROM gates WHERE id = ?", gate_id)
-    return gate_of(row) if row else None
+    return tx.first(gate_of, "SELECT * FROM gates WHERE id = ?", gate_id)
 
 
 def open_for(tx: Tx, address: ConversationAddress, person: str) -> Gate | None:
@@ -324,8 +322,7 @@ def untrusted_tools(tx: Tx, server: str, settings: str, said: Mapping[str, str])
     tx.run("DELETE FROM server_tools WHERE server = ?", server)
     for tool, digest in said.items():
         tx.put(
-            "server_tools",
-            {"server": server, "settings": settings, "tool": tool, "digest": digest},
+            "server_tools", {"server": server, "settings": settings, "tool": tool, "digest": digest}
         )
     return frozenset()
 

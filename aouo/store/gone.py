@@ -87,8 +87,7 @@ def reopen(tx: Tx, platform: str, chat_id: str) -> list[Lane]:
 
 def is_closed(tx: Tx, address: ConversationAddress) -> bool:
     return tx.finds(
-        "SELECT 1 FROM gone_chats WHERE platform = ? AND chat_id = ?",
-        *address.chat_columns,
+        "SELECT 1 FROM gone_chats WHERE platform = ? AND chat_id = ?", *address.chat_columns
     )
 
 

@@ -11,8 +11,7 @@ from aouo.store.snapshots import Query
 
 
 def of(tx: Tx, pack: str) -> Install | None:
-    row = tx.one("SELECT * FROM installs WHERE pack = ?", pack)
-    return _install(row) if row else None
+    return tx.first(_install, "SELECT * FROM installs WHERE pack = ?", pack)
 
 
 def all_of(tx: Tx) -> dict[str, Install]:
@@ -21,9 +20,7 @@ def all_of(tx: Tx) -> dict[str, Install]:
 
 
 KNOWN = Query(
-    "SELECT * FROM installs",
-    (),
-    lambda rows: {str(row["pack"]): _install(row) for row in rows},
+    "SELECT * FROM installs", (), lambda rows: {str(row["pack"]): _install(row) for row in rows}
 )
 """What `all_of` returns."""
 UNSETTLED = Query(
@@ -100,8 +97,7 @@ def close_asked(tx: Tx, pack: str, now: str) -> tuple[str, ...]:
 
 
 def get(tx: Tx, change_id: str) -> Change | None:
-    row = tx.one("SELECT * FROM pack_changes WHERE id = ?", change_id)
-    return _change(row) if row else None
+    return tx.first(_change, "SELECT * FROM pack_changes WHERE id = ?", change_id)
 
 
 def begin(tx: Tx, change_id: str, person: str) -> bool:

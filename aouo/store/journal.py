@@ -84,10 +84,7 @@ def ask(tx: Tx, session_id: str, upto: int, due: str) -> None:
     """Remember that a turn looks at the messages up to `upto`; the session is due again then, ""
     = once more is said."""
     tx.run(
-        "UPDATE sessions SET journal_asked = ?, journal_due = ? WHERE id = ?",
-        upto,
-        due,
-        session_id,
+        "UPDATE sessions SET journal_asked = ?, journal_due = ? WHERE id = ?", upto, due, session_id
     )
 
 

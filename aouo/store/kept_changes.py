@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
@@ -53,6 +54,22 @@ def at_work(tx: Tx) -> list[tuple[str, Kept]]:
 def settle(tx: Tx, call_id: str) -> None:
     """Delete the note that a call is at work in a folder."""
     tx.run("DELETE FROM kept_changes WHERE call_id = ? AND kind = 'folder'", call_id)
+
+
+def move(tx: Tx, platform: str, old: str, new: str) -> None:
+    """Let what is kept of a chat's schedules name its new id, so that they come back there."""
+    for row in tx.all("SELECT * FROM kept_changes WHERE kind = 'schedule'"):
+        kept = made(Kept, row)
+        before = _moved((kept.before or b"").decode(), platform, old, new).encode()
+        after = _moved(kept.after, platform, old, new)
+        if (before, after) != (kept.before or b"", kept.after):
+            keep(tx, row["call_id"], Kept("schedule", kept.name, before, after), row["at"])
+
+
+def _moved(schedule: str, platform: str, old: str, new: str) -> str:
+    row = json.loads(schedule or "{}")
+    here = (row.get("platform"), row.get("chat_id")) == (platform, old)
+    return json.dumps({**row, "chat_id": new}) if here else schedule
 
 
 def forget_turn(tx: Tx, turn_id: str) -> None:

@@ -140,13 +140,7 @@ def send(tx: Tx, kept: KeptReport, now: str) -> list[Delivery]:
     """Queue the messages of a report as they would have come, once."""
     return [
         deliveries.add(
-            tx,
-            kept.address,
-            "reply",
-            message,
-            now,
-            turn_id=kept.turn_id,
-            key=key_of(kept, number),
+            tx, kept.address, "reply", message, now, turn_id=kept.turn_id, key=key_of(kept, number)
         )
         for number, message in enumerate(kept.messages)
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Sequence
-from typing import Literal, cast
+from typing import Literal, LiteralString, cast
 
 from aouo.facts.records import Basis, Cause, Source, Version
 from aouo.plumbing.control import Facts
@@ -100,25 +100,12 @@ def is_edited(tx: Tx, pack: str, tenant: str, file: str, text: str) -> bool:
 
 def of_call(tx: Tx, pack: str, tenant: str, call_id: str) -> Version | None:
     """The change that a call made, None = it made none."""
-    row = tx.one(
-        "SELECT * FROM memory_versions WHERE pack = ? AND owner = ? AND call_id = ? "
-        "AND state <> 'intent'",
-        pack,
-        tenant,
-        call_id,
-    )
-    return _version_of(row) if row else None
+    return _newest(tx, pack, tenant, "call_id = ? AND state <> 'intent'", call_id)
 
 
 def undoable(tx: Tx, pack: str, tenant: str) -> Version | None:
     """The newest change of any file that still stands and is no undo itself."""
-    row = tx.one(
-        "SELECT * FROM memory_versions WHERE pack = ? AND owner = ? AND state = 'done' "
-        "AND origin <> 'undo' ORDER BY id DESC LIMIT 1",
-        pack,
-        tenant,
-    )
-    return _version_of(row) if row else None
+    return _newest(tx, pack, tenant, "state = 'done' AND origin <> 'undo'")
 
 
 def newest(tx: Tx, pack: str, tenant: str, limit: int) -> list[Version]:
@@ -189,12 +176,17 @@ def prune(tx: Tx, before: str) -> int:
 
 
 def _newest_of(tx: Tx, pack: str, tenant: str, file: str) -> Version | None:
+    return _newest(tx, pack, tenant, "file = ? AND state <> 'intent'", file)
+
+
+def _newest(
+    tx: Tx, pack: str, tenant: str, condition: LiteralString, *values: str
+) -> Version | None:
     row = tx.one(
-        "SELECT * FROM memory_versions WHERE pack = ? AND owner = ? AND file = ? "
-        "AND state <> 'intent' ORDER BY id DESC LIMIT 1",
-        pack,
-        tenant,
-        file,
+        "SELECT * FROM memory_versions WHERE pack = ? AND owner = ? AND "
+        + condition
+        + " ORDER BY id DESC LIMIT 1",
+        *(pack, tenant, *values),
     )
     return _version_of(row) if row else None
 

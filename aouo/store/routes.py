@@ -17,10 +17,7 @@ def get_or_create(tx: Tx, address: ConversationAddress, chat_kind: str, now: str
     """The conversation's route; a new one is bound to nothing."""
     if route := find(tx, address):
         return route
-    tx.put(
-        "conversation_routes",
-        {**columns(address), "chat_kind": chat_kind, "updated_at": now},
-    )
+    tx.put("conversation_routes", {**columns(address), "chat_kind": chat_kind, "updated_at": now})
     route = find(tx, address)
     assert route is not None
     return route
@@ -175,10 +172,7 @@ def intend_topic(tx: Tx, chat: ConversationAddress, pack: str, now: str) -> bool
     """Note that a topic is about to be created; False = it was noted before, and whether the
     topic was created is not known."""
     return tx.changes(
-        "INSERT OR IGNORE INTO topic_intents VALUES (?, ?, ?, ?)",
-        *chat.chat_columns,
-        pack,
-        now,
+        "INSERT OR IGNORE INTO topic_intents VALUES (?, ?, ?, ?)", *chat.chat_columns, pack, now
     )
 
 
@@ -289,11 +283,9 @@ def end_onboarding(
     )
 
 
-def forget_onboarding(tx: Tx, pack: str, tenant: str = "") -> int:
-    """Let it happen once more, for one tenant or for all; return how many rows went."""
-    return tx.run(
-        "DELETE FROM onboarding WHERE pack = ? AND (? = '' OR owner = ?)", pack, tenant, tenant
-    )
+def forget_onboarding(tx: Tx, pack: str) -> int:
+    """Let it happen once more, for all; return how many rows went."""
+    return tx.run("DELETE FROM onboarding WHERE pack = ?", pack)
 
 
 def _state(tx: Tx, pack: str, tenant: str) -> str:

@@ -6,7 +6,7 @@ import sqlite3
 
 from aouo.facts.work import RunState, ScheduleRun
 from aouo.store import schedules
-from aouo.store.database import Tx
+from aouo.store.database import PRUNED_AT_ONCE, Tx
 from aouo.store.rows import columns, made
 
 
@@ -28,6 +28,20 @@ def begin(tx: Tx, schedule_id: str, due_at: str) -> None:
     tx.run(
         "UPDATE schedule_runs SET state = 'waiting', tries = tries + 1, retry_at = NULL, "
         "settled_at = '' WHERE schedule_id = ? AND due_at = ?",
+        schedule_id,
+        due_at,
+    )
+
+
+HISTORY = 10
+"""How many runs of a schedule are kept however old they are, and shown."""
+
+
+def is_open(tx: Tx, schedule_id: str, due_at: str) -> bool:
+    """Whether a reminder came that was due in that second, and nobody has answered it."""
+    return tx.finds(
+        "SELECT 1 FROM schedule_runs WHERE schedule_id = ? AND why = '' "
+        "AND substr(due_at, 1, 19) = substr(?, 1, 19) AND state = 'done'",
         schedule_id,
         due_at,
     )
@@ -105,6 +119,20 @@ def settle(
     )
     if not retry_at:
         schedules.settled(tx, run.schedule_id, state)
+
+
+def prune(tx: Tx, before: str) -> int:
+    """Delete some runs that were due before that time and are over, but for the newest `HISTORY` of
+    each schedule; return how many, 0 = there are no more."""
+    return tx.run(
+        "DELETE FROM schedule_runs WHERE (schedule_id, due_at) IN (SELECT schedule_id, due_at "
+        "FROM schedule_runs AS run WHERE due_at < ? AND state <> 'waiting' AND retry_at IS NULL "
+        "AND due_at < (SELECT due_at FROM schedule_runs WHERE schedule_id = run.schedule_id "
+        "ORDER BY due_at DESC LIMIT 1 OFFSET ?) LIMIT ?)",
+        before,
+        HISTORY - 1,
+        PRUNED_AT_ONCE,
+    )
 
 
 def count(tx: Tx, schedule_id: str, first: str, before: str) -> int:

@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from aouo.facts.address import ConversationAddress
+from aouo.facts.events import ChatKind
 from aouo.facts.ids import ulid
 from aouo.facts.work import Paused, RunState, Scheduled
 from aouo.store.database import PRUNED_AT_ONCE, Tx
@@ -41,8 +42,7 @@ def add(tx: Tx, row: Scheduled, now: str) -> bool:
 
 
 def get(tx: Tx, schedule_id: str) -> Scheduled | None:
-    row = tx.one("SELECT * FROM schedules WHERE id = ?", schedule_id)
-    return of_row(row) if row else None
+    return tx.first(of_row, "SELECT * FROM schedules WHERE id = ?", schedule_id)
 
 
 _BY_RUNS = ("next_due", "last_due", "last_state", "updated_at")
@@ -63,13 +63,29 @@ def read(written: str) -> Scheduled:
 
 
 def everything(tx: Tx) -> list[Scheduled]:
-    rows = tx.all("SELECT * FROM schedules ORDER BY pack, created_at, key")
-    return [of_row(row) for row in rows]
+    return [of_row(row) for row in tx.all("SELECT * FROM schedules ORDER BY pack, created_at, key")]
 
 
-def spoken(tx: Tx) -> list[Scheduled]:
-    """Return the reminders: what comes as words, verbatim."""
-    rows = tx.all("SELECT * FROM schedules WHERE say <> '' ORDER BY created_at, id")
+def speaking_places(tx: Tx) -> list[tuple[ConversationAddress, ChatKind, str]]:
+    """Return where, and in whose name, there are reminders."""
+    return [
+        (made(ConversationAddress, row, user_id=""), row["chat_kind"], row["person"])
+        for row in tx.all(
+            "SELECT DISTINCT platform, chat_id, thread_id, chat_kind, person FROM schedules "
+            "WHERE say <> ''"
+        )
+    ]
+
+
+def spoken(tx: Tx, address: ConversationAddress, kind: ChatKind, person: str) -> list[Scheduled]:
+    """Return the reminders of a place in somebody's name: what comes as words, verbatim."""
+    rows = tx.all(
+        "SELECT * FROM schedules WHERE say <> '' AND platform = ? AND chat_id = ? "
+        "AND thread_id = ? AND chat_kind = ? AND person = ? ORDER BY created_at, id",
+        *address.topic_columns,
+        kind,
+        person,
+    )
     return [of_row(row) for row in rows]
 
 
@@ -84,6 +100,15 @@ def of_conversation(tx: Tx, address: ConversationAddress) -> list[Scheduled]:
         "SELECT * FROM schedules WHERE platform = ? AND chat_id = ? AND thread_id = ? "
         "ORDER BY pack, created_at, key",
         *address.topic_columns,
+    )
+    return [of_row(row) for row in rows]
+
+
+def restored(tx: Tx) -> list[Scheduled]:
+    """Return what people and models made and a restored backup has switched off."""
+    rows = tx.all(
+        "SELECT * FROM schedules WHERE paused = 'proposed' AND origin <> 'default' "
+        "ORDER BY created_at, id"
     )
     return [of_row(row) for row in rows]
 
@@ -130,6 +155,18 @@ def edit(tx: Tx, row: Scheduled, now: str) -> None:
         *(row.since, row.own_text, row.enabled, row.paused, row.next_due or None, row.misfire),
         *(row.timeout_s, row.tokens_max, row.retries, now, row.id),
     )
+
+
+_ZONE = "owner_zone"
+
+
+def owner_zone(tx: Tx) -> str:
+    """Return the zone in which what stands on the owner's zone was planned, "" = in none yet."""
+    return tx.text("SELECT state FROM ticks WHERE name = ?", _ZONE)
+
+
+def keep_owner_zone(tx: Tx, zone: str, now: str) -> None:
+    tx.run("REPLACE INTO ticks (name, at, state) VALUES (?, ?, ?)", _ZONE, now, zone)
 
 
 def next_due(tx: Tx) -> str:

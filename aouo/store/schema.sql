@@ -210,6 +210,7 @@ CREATE TABLE turns (
   session_id  TEXT NOT NULL REFERENCES sessions (id),
   pack        TEXT NOT NULL,
   skill       TEXT NOT NULL,
+  tenant      TEXT NOT NULL DEFAULT '',    -- whose data it uses
   status      TEXT NOT NULL CHECK (status IN ('open', 'ack', 'nack', 'aborted')),
   reason      TEXT NOT NULL DEFAULT '',
   resumes     INTEGER NOT NULL DEFAULT 0,
@@ -294,6 +295,7 @@ CREATE TABLE tool_calls (         -- intent, then result
   ended_at   TEXT NOT NULL DEFAULT ''
 ) STRICT;
 CREATE INDEX tool_calls_by_turn ON tool_calls (turn_id);
+CREATE INDEX tool_calls_effects ON tool_calls (effect) WHERE effect = 1;
 
 CREATE TABLE results (            -- tool results of which the model reads only a handle
   id         TEXT NOT NULL,                -- r_xxxxxx, as the model writes it
@@ -613,6 +615,8 @@ CREATE TABLE schedules (          -- each belongs to the conversation that its r
   created_at TEXT NOT NULL,
   updated_at TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX schedules_spoken ON schedules (platform, chat_id, thread_id, chat_kind, person)
+  WHERE say <> '';
 CREATE UNIQUE INDEX schedules_by_default ON schedules (pack, key, platform, chat_id, thread_id)
   WHERE key <> '';
 CREATE INDEX schedules_by_place ON schedules (platform, chat_id, thread_id);

@@ -15,6 +15,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, LiteralString, cast
 
+from aouo.facts.letters import folded
 from aouo.facts.records import Stretch
 from aouo.facts.transcript import ToolCall, load_calls
 from aouo.plumbing.web.envelope import said_by, source_in
@@ -253,26 +254,27 @@ def _hit(row: sqlite3.Row, query: str) -> Hit:
 
 
 def _apart(text: str) -> str:
-    return _UNSPACED.sub(r" \g<0> ", text)
+    return _UNSPACED.sub(r" \g<0> ", folded(text))
 
 
 def _term(word: str) -> str:
     """One word as a term of FTS5's language; nothing in a word can end the quotation marks."""
-    return f'"{_apart(word)}"' if _UNSPACED.search(word) else f'"{word}"*'
+    return f'"{_apart(word)}"' if is_unspaced(word) else f'"{folded(word)}"*'
 
 
 def _stem_term(word: str) -> str:
     """One word, or the beginning of a long one, as a term of FTS5's language."""
-    if _UNSPACED.search(word):
+    if is_unspaced(word):
         return f'"{_apart(word)}"'
+    word = folded(word)
     return f'"{word}"' if len(word) <= STEM_CHARS else f'"{word[:STEM_CHARS]}"*'
 
 
 def _snippet(text: str, query: str) -> str:
     """The words around the first match, on one line."""
     flat = " ".join(text.split())
-    low = flat.casefold()
-    places = [low.find(word.casefold()) for word in _WORD.findall(query)]
+    low = folded(flat)
+    places = [low.find(folded(word)) for word in _WORD.findall(query)]
     first = min((place for place in places if place >= 0), default=0)
     begin = max(0, min(first - _SNIPPET_CHARS // 3, len(flat) - _SNIPPET_CHARS))
     cut = flat[begin : begin + _SNIPPET_CHARS]
@@ -348,9 +350,6 @@ def stored_session(tx: Tx, wanted: str) -> Session | None:
 
 def stored_entries(tx: Tx, session_id: str) -> list[Entry]:
     """Return the session's visible messages, oldest first."""
-    rows = tx.all(
-        "SELECT * FROM messages WHERE session_id = ? AND visible = 1 ORDER BY id", session_id
-    )
     return [
         made(
             Entry,
@@ -358,7 +357,9 @@ def stored_entries(tx: Tx, session_id: str) -> list[Entry]:
             calls=load_calls(row["calls"]) if row["calls"] else (),
             thoughts=tuple(cast("list[dict[str, Any]]", json.loads(row["thoughts"] or "[]"))),
         )
-        for row in rows
+        for row in tx.all(
+            "SELECT * FROM messages WHERE session_id = ? AND visible = 1 ORDER BY id", session_id
+        )
     ]
 
 

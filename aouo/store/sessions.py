@@ -53,15 +53,7 @@ def create_isolated(
 
 def _add(tx: Tx, session_id: str, key: str, now: str) -> str:
     """Store an empty session; return its id."""
-    tx.put(
-        "sessions",
-        {
-            "id": session_id,
-            "session_key": key,
-            "created_at": now,
-            "updated_at": now,
-        },
-    )
+    tx.put("sessions", {"id": session_id, "session_key": key, "created_at": now, "updated_at": now})
     return session_id
 
 
@@ -352,8 +344,7 @@ def add_summary(tx: Tx, session_id: str, draft: Draft, now: str, *, behind: int)
 
 
 def get_summary(tx: Tx, summary_id: int) -> Summary | None:
-    row = tx.one("SELECT * FROM summaries WHERE id = ?", summary_id)
-    return _summary(row) if row else None
+    return tx.first(_summary, "SELECT * FROM summaries WHERE id = ?", summary_id)
 
 
 def undo_summary(tx: Tx, summary_id: int, now: str) -> bool:

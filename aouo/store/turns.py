@@ -38,15 +38,7 @@ def open_turn(
 ) -> OpenTurn:
     """Begin a turn with the person's message as its first row."""
     turn = OpenTurn(ulid(), session_id, pack, skill, 0, off_record)
-    tx.put(
-        "turns",
-        {
-            **columns(turn),
-            "job_id": job_id,
-            "status": "open",
-            "started_at": now,
-        },
-    )
+    tx.put("turns", {**columns(turn), "job_id": job_id, "status": "open", "started_at": now})
     _append(tx, turn.session_id, turn.id, "user", said, now)
     return turn
 
@@ -58,6 +50,12 @@ def reopen(tx: Tx, job_id: int) -> OpenTurn | None:
         job_id,
     )
     return _open(row) if row else None
+
+
+def settle_tenant(tx: Tx, turn_id: str, tenant: str) -> str:
+    """Return whose data a turn uses: what was settled when it began, else `tenant` from now on."""
+    tx.run("UPDATE turns SET tenant = ? WHERE id = ? AND tenant = ''", tenant, turn_id)
+    return tx.text("SELECT tenant FROM turns WHERE id = ?", turn_id)
 
 
 def append_report(tx: Tx, session_id: str, turn_id: str, about: str, text: str, now: str) -> None:
@@ -135,8 +133,7 @@ def ended(tx: Tx, job_id: int) -> tuple[str, str, str] | None:
 
 def open_of(tx: Tx, job_id: int) -> OpenTurn | None:
     """The turn of this job that has not ended."""
-    row = tx.one("SELECT * FROM turns WHERE job_id = ? AND status = 'open'", job_id)
-    return _open(row) if row else None
+    return tx.first(_open, "SELECT * FROM turns WHERE job_id = ? AND status = 'open'", job_id)
 
 
 def open_in(tx: Tx, lane: Lane) -> list[str]:
@@ -222,14 +219,7 @@ def record_calls(
     """Append the model's words with its calls, each as an intent."""
     calls = transcript.dump_calls(entry.calls)
     _append(
-        tx,
-        turn.session_id,
-        turn.id,
-        "assistant",
-        entry.text,
-        now,
-        calls=calls,
-        native=entry.native,
+        tx, turn.session_id, turn.id, "assistant", entry.text, now, calls=calls, native=entry.native
     )
     for call, may in zip(entry.calls, idempotent, strict=True):
         tx.put(
@@ -307,10 +297,11 @@ def session_of_job(tx: Tx, job_id: int) -> str:
     return tx.text("SELECT session_id FROM turns WHERE job_id = ? ORDER BY id DESC LIMIT 1", job_id)
 
 
-_EFFECTS: Final = (
+_EFFECT: Final = (
     "SELECT c.id, t.pack, c.name, c.arguments, c.result, c.started_at, c.state = 'unknown' AS "
-    "unknown FROM tool_calls AS c JOIN turns AS t ON t.id = c.turn_id "
+    "unknown, j.origin "
 )
+_OF_CALL: Final = "JOIN turns AS t ON t.id = c.turn_id JOIN jobs AS j ON j.id = t.job_id "
 
 
 def effects_of(
@@ -320,26 +311,87 @@ def effects_of(
     first; of that one call only, if it is named. An undo is one only if it is named, or put another
     one back."""
     chat = address.topic_columns if address else ("", "", "")
-    rows = tx.all(
-        _EFFECTS + "JOIN jobs AS j ON j.id = t.job_id WHERE j.person = ? AND c.effect = 1 "
-        "AND (? = '' OR (j.platform = ? AND j.chat_id = ? AND j.thread_id = ?)) "
-        "AND (? = '' OR c.id = ?) AND (c.name <> 'undo' OR c.id = ? OR "
-        "CASE WHEN json_valid(c.arguments) THEN c.arguments ->> 'again' END) "
-        "ORDER BY c.started_at DESC, c.rowid DESC LIMIT 50",
-        person,
-        chat[0],
-        *chat,
-        *(call_id, call_id, call_id),
-    )
+    if call_id:
+        rows = tx.all(
+            f"{_EFFECT}FROM tool_calls AS c {_OF_CALL}WHERE c.id = ? AND c.effect = 1 "
+            "AND j.person = ? "
+            "AND (? = '' OR (j.platform = ? AND j.chat_id = ? AND j.thread_id = ?))",
+            *(call_id, person, chat[0], *chat),
+        )
+    else:
+        rows = tx.all(
+            f"{_EFFECT}FROM tool_calls AS c INDEXED BY tool_calls_effects "
+            "CROSS JOIN turns AS t ON t.id = c.turn_id CROSS JOIN jobs AS j ON j.id = t.job_id "
+            "WHERE c.effect = 1 AND j.person = ? "
+            "AND (? = '' OR (j.platform = ? AND j.chat_id = ? AND j.thread_id = ?)) "
+            "AND (c.name <> 'undo' OR "
+            "CASE WHEN json_valid(c.arguments) THEN c.arguments ->> 'again' END) "
+            "ORDER BY c.rowid DESC LIMIT 50",
+            *(person, chat[0], *chat),
+        )
     return [_effect(row) for row in rows]
+
+
+UNSURE: Final = "asked back"
+"""The outcome of a job whose words were not understood at once."""
+
+
+def last_effects(
+    tx: Tx, address: ConversationAddress, person: str, since: str, job_id: int
+) -> list[tuple[Effect, bool, bool]]:
+    """Return what calls changed for this person here, in turns of other jobs that began `since`
+    then, the last first; whether a model had asked for each; and whether words came since that did
+    nothing.
+    """
+    rows = tx.all(
+        f"{_EFFECT}, EXISTS (SELECT 1 FROM usage_events AS u WHERE u.session_id = t.session_id "
+        "AND u.turn_id = t.id AND u.model <> '') AS by_model, "
+        "EXISTS (SELECT 1 FROM jobs AS b WHERE b.lane = j.lane AND b.person = j.person "
+        "AND b.id > j.id AND b.id < ? AND (b.outcome = ? OR b.outcome = 'turn' AND NOT EXISTS "
+        "(SELECT 1 FROM turns AS s JOIN tool_calls AS d ON d.turn_id = s.id WHERE s.job_id = b.id)"
+        ")) AS unsure "
+        "FROM turns AS t JOIN tool_calls AS c ON c.turn_id = t.id "
+        "JOIN jobs AS j ON j.id = t.job_id WHERE t.started_at >= ? AND j.id <> ? "
+        "AND j.person = ? AND j.platform = ? AND j.chat_id = ? AND j.thread_id = ? "
+        "AND c.effect = 1 AND c.name <> 'undo' ORDER BY c.rowid DESC LIMIT 50",
+        job_id,
+        UNSURE,
+        since,
+        job_id,
+        person,
+        *address.topic_columns,
+    )
+    return [(_effect(row), bool(row["by_model"]), bool(row["unsure"])) for row in rows]
+
+
+def undone_before(tx: Tx, call_id: str) -> str:
+    """Return the call that put another one back before this one took its place, "" = none did."""
+    return tx.text(
+        "SELECT u.id FROM tool_calls AS c JOIN tool_calls AS u ON u.turn_id = c.turn_id "
+        "WHERE c.id = ? AND u.name = 'undo' AND u.state = 'done' AND u.rowid < c.rowid",
+        call_id,
+    )
 
 
 def effects_in(tx: Tx, turn_id: str) -> list[Effect]:
     """Return what the calls of a turn changed, or may have, in order."""
     rows = tx.all(
-        _EFFECTS + "WHERE c.turn_id = ? AND (c.effect = 1 OR c.state = 'unknown') "
-        "ORDER BY c.started_at, c.rowid",
+        f"{_EFFECT}FROM tool_calls AS c {_OF_CALL}WHERE c.turn_id = ? "
+        "AND (c.effect = 1 OR c.state = 'unknown') "
+        "ORDER BY c.rowid",
         turn_id,
+    )
+    return [_effect(row) for row in rows]
+
+
+def effects_of_phrase(tx: Tx, job_id: int) -> list[Effect]:
+    """Return what the turns of a job changed without a model, the newest first."""
+    rows = tx.all(
+        f"{_EFFECT}FROM tool_calls AS c {_OF_CALL}WHERE t.job_id = ? AND c.effect = 1 "
+        "AND c.name <> 'undo' AND NOT EXISTS (SELECT 1 FROM usage_events AS u WHERE "
+        "u.session_id = t.session_id AND u.turn_id = t.id AND u.model <> '') "
+        "ORDER BY c.rowid DESC",
+        job_id,
     )
     return [_effect(row) for row in rows]
 
@@ -353,14 +405,15 @@ def _effect(row: sqlite3.Row) -> Effect:
     return made(Effect, row, given=known)
 
 
-def asked_for(tx: Tx, call_id: str) -> tuple[str, Inbound] | None:
-    """Return the pack of a call's turn and what it answers, None = that is not kept any more."""
+def asked_for(tx: Tx, call_id: str) -> tuple[str, str, Inbound] | None:
+    """Return the pack of a call's turn, whose data it used, and what it answers, None = that is not
+    kept any more."""
     row = tx.one(
-        "SELECT t.pack AS of_pack, j.* FROM tool_calls AS c JOIN turns AS t ON t.id = c.turn_id "
-        "JOIN jobs AS j ON j.id = t.job_id WHERE c.id = ? AND j.body <> ''",
+        f"SELECT t.pack AS of_pack, t.tenant AS whose, j.* FROM tool_calls AS c {_OF_CALL}"
+        "WHERE c.id = ? AND j.body <> ''",
         call_id,
     )
-    return (row["of_pack"], inbound_of(row)) if row else None
+    return (row["of_pack"], row["whose"], inbound_of(row)) if row else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,16 +50,14 @@ def states_of(tx: Tx, pack: str, watch: str) -> dict[WatchKey, WatchState]:
 
 
 def get(tx: Tx, key: WatchKey) -> WatchState | None:
-    row = tx.one("SELECT * FROM watches WHERE pack = ? AND id = ? AND tenant = ?", *key)
-    return _state(row) if row else None
+    return tx.first(_state, "SELECT * FROM watches WHERE pack = ? AND id = ? AND tenant = ?", *key)
 
 
 def put(tx: Tx, state: WatchState) -> None:
     key = state.key
     tx.run("DELETE FROM watches WHERE pack = ? AND id = ? AND tenant = ?", *key)
     tx.put(
-        "watches",
-        {"pack": key.pack, "id": key.id, "tenant": key.tenant, **columns(state, "key")},
+        "watches", {"pack": key.pack, "id": key.id, "tenant": key.tenant, **columns(state, "key")}
     )
 
 

@@ -83,10 +83,7 @@ class AiohttpRequest(BaseRequest):
             async with (
                 asyncio.timeout(read_s) as patience,
                 self._session.request(
-                    method,
-                    url,
-                    data=_body(request_data, patience, read_s),
-                    timeout=timeout,
+                    method, url, data=_body(request_data, patience, read_s), timeout=timeout
                 ) as response,
             ):
                 answer = await response.read()

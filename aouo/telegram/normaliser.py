@@ -121,8 +121,8 @@ class Normaliser:
         if update.my_chat_member is not None:
             return self._stands(update.my_chat_member)
         message = update.message
-        if message is None:
-            return None
+        if message is None or message.is_automatic_forward:
+            return None  # a channel's post below which its readers comment is said to them
         if moved := reading.migration(message):
             return _migrated(*moved)
         if message.from_user and message.from_user.id == self.bot_id:

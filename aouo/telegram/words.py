@@ -61,12 +61,14 @@ def attachments(message: telegram.Message, caption: str) -> tuple[Attachment, ..
 
 
 def attachment(message: _Source, caption: str) -> Attachment | None:
-    """Return the message's file, the largest size of a photo; None = it has none."""
+    """Return the message's file, the largest size of a photo; None = it has none. A live photo is
+    its photo, or its video if that comes alone."""
     common: dict[str, Any] = {"caption": caption, "message_id": message.message_id or 0}
     if isinstance(message, telegram.Message):
         common["theirs"] = theirs(message)
-    if message.photo:
-        photo = max(message.photo, key=lambda size: size.width * size.height)
+    live = message.live_photo
+    if sizes := message.photo or (live.photo if live else ()):
+        photo = max(sizes, key=lambda size: size.width * size.height)
         return Attachment(
             "photo",
             photo.file_id,
@@ -75,16 +77,18 @@ def attachment(message: _Source, caption: str) -> Attachment | None:
             unique_id=photo.file_unique_id,
             **common,
         )
-    for kind in _FILES:
-        if (found := getattr(message, kind, None)) is not None:
+    files: list[tuple[Kind, Any]] = [(kind, getattr(message, kind, None)) for kind in _FILES]
+    files.append(("video", live))
+    for kind, file in files:
+        if file is not None:
             return Attachment(
                 kind,
-                found.file_id,
-                name=getattr(found, "file_name", None) or _title(found),
-                mime_type=_UNTYPICAL.sub("", getattr(found, "mime_type", None) or "")[:_TYPE_CHARS],
-                size_bytes=found.file_size or 0,
-                duration_s=_seconds(found),
-                unique_id=found.file_unique_id,
+                file.file_id,
+                name=getattr(file, "file_name", None) or _title(file),
+                mime_type=_UNTYPICAL.sub("", getattr(file, "mime_type", None) or "")[:_TYPE_CHARS],
+                size_bytes=file.file_size or 0,
+                duration_s=_seconds(file),
+                unique_id=file.file_unique_id,
                 **common,
             )
     return None

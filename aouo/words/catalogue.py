@@ -1,9 +1,9 @@
 """Finds a sentence by its name in the catalogue of a language, and fills in its parts.
 
-A catalogue is one YAML file a language, `en.yml`; whoever handles a person's message says which
-is spoken. A sentence that depends
-on a number has one text for each plural form of its language, by the names of Unicode's CLDR, and
-is chosen by its part `count`. `plurals.json` holds the rules of all languages, written by
+A catalogue is `sentences.yml` of a language's folder; whoever handles a person's message says
+which is spoken, and what a language does not say is said in English. A sentence that depends on a
+number has one text for each plural form of its language, by the names of Unicode's CLDR, and is
+chosen by its part `count`. `plurals.json` holds the rules of all languages, written by
 `scripts/plurals` from Babel's copy of CLDR as gettext's plural expressions.
 """
 
@@ -18,20 +18,16 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
 from functools import cache
-from importlib.resources import files
+from string import Formatter
 from typing import Any, cast
 
+from aouo.facts import languages, numbers
 from aouo.facts.ports import ButtonSpec, Rendered
 from aouo.words.markdown.tables import LIMIT
 
 LIMIT_UNITS = 4096
 """The longest message, in UTF-16 units."""
-_OF_PACKAGE = files("aouo.words")
-
-
-LANGUAGES: Mapping[str, str] = {"en": "English", "de": "Deutsch"}
-"""The languages of the catalogue, by their own names."""
-_SPOKEN: ContextVar[str] = ContextVar("language", default="en")
+_SPOKEN: ContextVar[str] = ContextVar("language", default=languages.FIRST)
 
 
 @contextmanager
@@ -40,17 +36,11 @@ def speaking(language: str) -> Generator[None]:
 
     Tasks and threads that begin within speak it, too.
     """
-    token = _SPOKEN.set(spoken(language))
+    token = _SPOKEN.set(languages.base_of(language))
     try:
         yield
     finally:
         _SPOKEN.reset(token)
-
-
-def spoken(language: str) -> str:
-    """Return the catalogue that a language tag is answered from."""
-    base = language.casefold().replace("_", "-").partition("-")[0]
-    return base if base in LANGUAGES else "en"
 
 
 def language() -> str:
@@ -67,7 +57,21 @@ def text(name: str, /, **parts: object) -> str:
     found = _catalogue(language())[name]
     if not isinstance(found, str):
         found = found[plural(language(), cast("int", parts["count"]))]
-    return found.format(**parts)
+    return _FORMATTER.format(found, **parts)
+
+
+class _Formatter(Formatter):
+    """Writes numbers with the marks of the language that is spoken."""
+
+    def format_field(self, value: Any, format_spec: str) -> Any:
+        written = super().format_field(value, format_spec)
+        if not format_spec or not isinstance(value, int | float):
+            return written
+        decimal, thousands = numbers.marks(language())
+        return written.translate({ord("."): decimal, ord(","): thousands.replace(" ", "\u202f")})
+
+
+_FORMATTER = _Formatter()
 
 
 def variants(name: str) -> tuple[str, ...]:
@@ -98,22 +102,22 @@ def plural(language: str, count: int) -> str:
     return names[choose(count)]
 
 
+@languages.derived
 @cache
 def _catalogue(language: str) -> dict[str, str | Mapping[str, str]]:
-    import yaml
-
-    read = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    groups = yaml.load((_OF_PACKAGE / f"{language}.yml").read_text("utf-8"), read)
     return {
         f"{group}.{name}": sentence
-        for group, sentences in groups.items()
+        for code in dict.fromkeys((languages.FIRST, language))
+        for group, sentences in languages.table(code, "sentences").items()
         for name, sentence in sentences.items()
     }
 
 
 @cache
 def _plurals(language: str) -> tuple[list[str], Callable[[int], int]]:
-    rules = cast("dict[str, Any]", json.loads((_OF_PACKAGE / "plurals.json").read_text("utf-8")))
+    rules = cast(
+        "dict[str, Any]", json.loads((languages.FOLDER / "plurals.json").read_text("utf-8"))
+    )
     names, expression = rules.get(language, rules["en"])
     return names, gettext.c2py(expression)
 

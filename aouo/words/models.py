@@ -2,38 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from aouo.facts import errors
+from aouo.facts.languages import bundled
 from aouo.words.catalogue import text
 from aouo.words.money import usd
 
 _FAR_S = 20 * 3600.0
 _SOON_S = 60.0
 _BOUNDS = frozenset({"service", "budget", "window"})
-_BECAUSE: dict[type[errors.ProviderError], str] = {
-    errors.QuotaUsedUp: "quota",
-    errors.PlanTooSmall: "plan",
-    errors.Stumbled: "stumbled",
-    errors.ProviderBusy: "busy",
-    errors.StillComputing: "computing",
-    errors.ProviderTimeout: "timeout",
-    errors.PromptTooLong: "too-long",
-    errors.ContentFiltered: "filtered",
-    errors.ProviderBroke: "broke",
-    errors.ScopeMissing: "scope",
-    errors.ProviderAuth: "key",
-    errors.ProviderBilling: "money",
-    errors.ModelGone: "gone",
-    errors.RegionRefused: "region",
-    errors.ToolsRefused: "tools",
-    errors.NoModelService: "no-service",
-    errors.ProxyRefused: "proxy",
-    errors.CertificateRefused: "certificate",
-    errors.NotServed: "no-path",
-    errors.ProviderRejected: "rejected",
-    errors.UnexplainedRefusal: "rejected",
-}
-"""The name of each kind of failure; of an error's kinds the first one counts."""
-_REASONS = {kind.__name__: why for kind, why in _BECAUSE.items()}
+_REASONS: Mapping[str, str] = bundled("aouo.words", "failures.yml")
 _FOR_OWNER = frozenset({"computing", "region", "tools", "broke", "no-path"})
 _FOR_OTHERS = frozenset({"region", "tools", "broke", "no-path"})
 
@@ -61,7 +40,12 @@ def failed(error: errors.ProviderError, reference: str, *, for_owner: bool) -> s
             return _no_way(error, reference, for_owner=for_owner)
         case _:
             kind = next(
-                (name for kind, name in _BECAUSE.items() if isinstance(error, kind)), "else"
+                (
+                    name
+                    for kind, name in _REASONS.items()
+                    if isinstance(error, getattr(errors, kind))
+                ),
+                "else",
             )
     scope = error.scope if isinstance(error, errors.ScopeMissing) else ""
     said = text(f"models.failed-{kind}", reference=reference, scope=scope)

@@ -51,9 +51,7 @@ def raising(error: errors.BudgetExceeded) -> str:
 
 
 def spending(
-    pack: str,
-    spent: Sequence[tuple[Spent, Spent]],
-    days: Sequence[tuple[date, int]],
+    pack: str, spent: Sequence[tuple[Spent, Spent]], days: Sequence[tuple[date, int]]
 ) -> Rendered:
     """Return the answer to `/usage`; its picture is there once two days can be compared.
 
@@ -104,8 +102,8 @@ def cost(amount: float, unpriced: int) -> str:
 def usd(amount: float) -> str:
     """Return US dollars as text: with cents, or four decimals for less than a cent."""
     if amount == 0 or amount >= 0.01:
-        return f"${amount:,.2f}"
-    return text("money.tiny") if amount < 0.0001 else f"${amount:.4f}"
+        return text("money.usd", amount=amount)
+    return text("money.tiny" if amount < 0.0001 else "money.usd-small", amount=amount)
 
 
 def _spent(calls: int, tokens: int, amount: float, cached: int, unpriced: int) -> str:

@@ -119,7 +119,10 @@ def _may(summary: Summary) -> Iterator[str]:
         if items:
             yield from _said(topic, items)
     if summary.may_schedule:
-        yield from _plans(summary) or _said("may_schedule", ())
+        yield from [
+            _plan(job.schedule, _title(summary, job.skill) or job.id, off=not job.enabled)
+            for job in summary.schedules
+        ] or _said("may_schedule", ())
         yield from (_looks(f"{watch.every} {watch.target}") for watch in summary.watches)
     if summary.tables:
         yield from _said("scope", (summary.scope, *summary.tables))
@@ -316,13 +319,6 @@ def _ceiling(change: Change) -> str:
         return text("card.no-limit", unit=unit, before=was)
     at_most = text("card.at-most", number=plain(change.after), unit=unit)
     return at_most + (_was(was) if change.before != "0" else "")
-
-
-def _plans(summary: Summary) -> list[str]:
-    return [
-        _plan(job.schedule, _title(summary, job.skill) or job.id, off=not job.enabled)
-        for job in summary.schedules
-    ]
 
 
 def _planned(change: Change) -> str:

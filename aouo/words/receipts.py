@@ -92,6 +92,13 @@ def listed(
     return message("\n".join((text("receipts.head"), *lines)), *rows)
 
 
+def named(effect: Effect, library: Library, language: str) -> str:
+    """Return what a call did as its answer began, or in a few words."""
+    told = unmarked(effect.result).strip().partition("\n")[0]
+    spoken = effect.name.partition("__")[2] and not told.startswith(("{", "["))
+    return one_line(told, 2 * _NAME_CHARS) if spoken and told else _words(effect, library, language)
+
+
 def _button(call_id: str, label: str) -> ButtonSpec:
     return ButtonSpec(label, encode("command", f"undo {call_id}"))
 

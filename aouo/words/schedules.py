@@ -112,7 +112,7 @@ def _cron_words(expression: str) -> str:
     if day == "*" and (days := _days(weekday)):
         return text("schedules.w-days-at", days=days, when=when)
     if weekday == "*" and day.isdigit():
-        return text("schedules.w-monthday", day=int(day), when=when)
+        return text("schedules.w-monthday", day=int(day), count=int(day), when=when)
     if weekday == "*" and day == "L":
         return text("schedules.w-month-end", when=when)
     return ""
@@ -162,7 +162,7 @@ def _listed(words: list[str]) -> str:
 
 
 _WEEK = 7 * 24 * 60
-SNOOZES = ("10m", "1h", "tomorrow")
+_SNOOZES = ("10m", "1h", "tomorrow")
 """How much later a reminder may come again."""
 PAGE = 8
 """How many schedules one message shows."""
@@ -192,7 +192,9 @@ def line_of(row: Scheduled, zone_of: ZoneOf) -> _Line:
     except NotASchedule:
         when = row.text
     due = _at(row.next_due, zone)
-    if row.paused or not due:
+    if row.paused == "proposed" and row.origin != "default":
+        state = text("schedules.paused-restored")
+    elif row.paused or not due:
         state = text(f"schedules.paused-{row.paused or 'over'}")
     else:
         state = text("schedules.on" if due in when else "schedules.on-next", due=due)
@@ -265,9 +267,18 @@ def reminder(said: str, schedule: str, due_at: str) -> Rendered:
     done = ButtonSpec(text("schedules.button-done"), _cron("done", schedule, due))
     later = [
         ButtonSpec(text(f"schedules.button-snooze-{span}"), _cron("snooze", schedule, due, span))
-        for span in SNOOZES
+        for span in _SNOOZES
     ]
     return message(said, [done], later)
+
+
+def restored(rows: Sequence[Scheduled]) -> Rendered:
+    """Say which schedules of a conversation a restored backup has switched off."""
+    shown = [
+        ButtonSpec(text("schedules.restored-on", name=row.title), _cron("on", row.id))
+        for row in rows[:PAGE]
+    ]
+    return message(text("schedules.restored", many=len(rows)), *([button] for button in shown))
 
 
 def listed(

@@ -6,6 +6,7 @@ Each sentence says what happened and what helps; none quotes an exception.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal, NamedTuple, TypeAlias
 
 from aouo.facts import errors
@@ -24,6 +25,7 @@ from aouo.words.permissions import platforms
 
 _SHOWN_NAME_CHARS = 80
 _SHOWN_TARGETS_CHARS, _BUTTON_CHARS = 400, 40
+_TITLE_UNITS, _LABEL_UNITS = 200, 64
 _WISHES = {"read_file": "read", "read_document": "read", "list_dir": "see", "msg": "send"}
 
 
@@ -276,8 +278,12 @@ def run_refused(calls: Sequence[tuple[str, str, str]]) -> Rendered:
 
 def run_failed(why: str) -> str:
     """Return what is said of a run without a result."""
-    advice = models.try_again()
-    return text("runs.failed", why=why.removesuffix(f" {advice}"))
+    return text("runs.failed", why=why.removesuffix(f" {models.try_again()}"))
+
+
+def run_given_up(words: str, why: str) -> str:
+    """Return what a schedule's own words say in place of an answer that failed."""
+    return text("runs.given-up", said=words, why=why.removesuffix(f" {models.try_again()}"))
 
 
 def run_in_history(name: str, prompt: str, *, by_command: bool = False) -> str:
@@ -364,16 +370,40 @@ def menu_page(
     """Return a page as one message; only its title is formatted, never the text of a row.
 
     `name` is what the pack is called; `lines` the rows of its database, None = they could not be
-    read. `above` stands over it, "" = nothing.
+    read. `above` stands over it, "" = nothing. Where it would be too long for one message, each
+    line keeps its beginning.
     """
-    before = f"{above}\n\n" if above else ""
-    title = " ".join(title.split())
+    title = one_block(" ".join(title.split()), _TITLE_UNITS)
     unreadable = text("menus.page-unreadable") if lines is None else ""
-    body = "\n\n".join(filter(None, (shown, "\n".join(lines or ()), unreadable)))
+    rows = list(lines or ())
+    parts = (above, title, shown, unreadable)
+    if utf16_len("\n\n".join((*parts, "\n".join(rows)))) > LIMIT:
+        above, shown = one_block(above, LIMIT // 4), one_block(shown, LIMIT // 2)
+        room = LIMIT - utf16_len("\n\n".join((above, title, shown, unreadable))) - 2
+        each = max(2, room // max(1, len(rows)) - 1)
+        rows = [one_block(line, each) for line in rows]
+    body = "\n\n".join(filter(None, (shown, "\n".join(rows), unreadable)))
+    before = f"{above}\n\n" if above else ""
     whole = before + ("\n\n".join(filter(None, (title, body))) or name)
-    whole = whole.encode("utf-16-le", "replace")[: 2 * LIMIT].decode("utf-16-le", "ignore")
     marks = (Entity("bold", utf16_len(before), utf16_len(title)),) if title else ()
-    return Rendered(whole, marks, tuple(tuple(row) for row in buttons), preview=False)
+    keyboard = tuple(
+        tuple(replace(one, label=_button_label(one.label)) for one in row) for row in buttons
+    )
+    return Rendered(whole, marks, keyboard, preview=False)
+
+
+def one_block(words: str, most: int) -> str:
+    """Return a text of at most so many UTF-16 units, with … where something is left out."""
+    if utf16_len(words) <= most:
+        return words
+    kept = words.encode("utf-16-le", "replace")[: 2 * (most - 1)].decode("utf-16-le", "ignore")
+    return f"{kept.rstrip()}…"
+
+
+def _button_label(label: str) -> str:
+    """Return a label that Telegram takes: short, in one line, and something to see."""
+    label = one_block(" ".join(label.split()), _LABEL_UNITS)
+    return label if any(sign.isprintable() and not sign.isspace() for sign in label) else "…"
 
 
 def page_turns(page: str, at: int, *, more: bool) -> tuple[ButtonSpec, ...]:

@@ -5,7 +5,7 @@ CREATE TABLE IF NOT EXISTS entries (
   updated_at TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%SZ', 'now')),
   session_id TEXT NOT NULL DEFAULT '',
   text       TEXT NOT NULL CHECK (trim(text) <> ''),
-  tags       TEXT NOT NULL DEFAULT '',   -- lower case, comma separated: "work,idea"
+  tags       TEXT NOT NULL DEFAULT '',   -- comma separated: "work,idea"
   pinned     INTEGER NOT NULL DEFAULT 0 CHECK (pinned IN (0, 1))
 );
 
@@ -35,11 +35,12 @@ WITH RECURSIVE cut (id, tag, rest) AS (
   SELECT id, trim(substr(rest, 1, instr(rest, ',') - 1)), substr(rest, instr(rest, ',') + 1)
   FROM cut WHERE rest <> ''
 )
-SELECT DISTINCT id, lower(ltrim(tag, '#')) AS tag FROM cut WHERE ltrim(tag, '#') <> '';
+SELECT DISTINCT id, ltrim(tag, '#') AS tag, fold(ltrim(tag, '#')) AS folded
+FROM cut WHERE ltrim(tag, '#') <> '';
 
 CREATE VIEW IF NOT EXISTS tags AS
-SELECT tag, count(*) AS notes, max(id) AS newest FROM tagged
-GROUP BY tag ORDER BY notes DESC, tag;
+SELECT min(tag) AS tag, count(DISTINCT id) AS notes, max(id) AS newest FROM tagged
+GROUP BY folded ORDER BY notes DESC, tag;
 
 -- Weeks with notes, the newest first; summary is '' until there is one.
 CREATE VIEW IF NOT EXISTS weeks AS

@@ -139,7 +139,7 @@ def bench() -> Generator[Bench]:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="aouo-bench-")))
         telegram = stack.enter_context(Telegram(ANSWER))
         model = stack.enter_context(
-            Process("-m", "aouo.emulator.models", *_PROCESS, "--answer", ANSWER, "--chunks", "18")
+            Process("-m", "tests.fakes.models", *_PROCESS, "--answer", ANSWER, "--chunks", "18")
         )
         yield Bench(folder, telegram, model)
 

@@ -9,12 +9,12 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from aouo.emulator import Emulator
 from aouo.plumbing.home import Home
 from scripts.benchmarks.figures import Bench
 from scripts.benchmarks.table import Row
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import ModelServer
+from tests.fakes.telegram import LocalTelegram
 from tests.path.world import World
 
 _STEP_S = 600
@@ -51,7 +51,7 @@ async def _day(config: dict[str, Any], hours: int) -> tuple[int, int]:
         home = Home(Path(folder) / "home")
         home.create()
         home.heartbeat.write_text(_HEARTBEAT)
-        async with Emulator() as emulator, ModelServer() as model:
+        async with LocalTelegram() as emulator, ModelServer() as model:
             clock = FastClock(speed=1.0)
             world = World(home, emulator, model, config=config, clock=clock)
             world.install("notes", "remind")

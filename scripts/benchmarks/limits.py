@@ -10,11 +10,12 @@ from contextlib import asynccontextmanager
 from itertools import pairwise
 from typing import Any
 
-from aouo.emulator import ADA, BEN, FAMILY, HOUSEHOLD, NOTES, VOCAB, Emulator, EmulatorClient
-from aouo.emulator.models import ModelService, Reply, Says, profile
-from aouo.emulator.models.asked import Asked
+from aouo.emulator import ADA, BEN, FAMILY, HOUSEHOLD, NOTES, VOCAB
 from scripts.benchmarks.figures import MODEL, SERVICE, Bench
 from scripts.benchmarks.table import Row
+from tests.fakes.models import ModelService, Reply, Says, profile
+from tests.fakes.models.asked import Asked
+from tests.fakes.telegram import LocalTelegram, People
 
 _PENALTY_S = 8
 _CHUNK_EVERY_S = 0.1
@@ -36,7 +37,7 @@ async def _measure(bench: Bench, *, stream_s: float) -> list[Row]:
         text = ("lorem ipsum dolor " * _STREAM_CHARS)[:_STREAM_CHARS]
         return Says(text, chunks=chunks, stall_after=tuple(range(1, chunks)))
 
-    async with Emulator() as emulator, ModelService(profile(SERVICE), script) as model:
+    async with LocalTelegram() as emulator, ModelService(profile(SERVICE), script) as model:
         bot = bench.elsewhere(emulator.base_url, model.settings(MODEL), [ADA, BEN])
         process = await asyncio.to_thread(bot.start, emulator.token)
         try:
@@ -48,7 +49,7 @@ async def _measure(bench: Bench, *, stream_s: float) -> list[Row]:
     return [*penalty, *streams]
 
 
-async def _penalty(people: EmulatorClient) -> list[Row]:
+async def _penalty(people: People) -> list[Row]:
     """Ben's replies before and during Ada's penalty; apart enough for no bucket to be empty."""
     await _reply_s(people, ADA)  # the first turns warm everything
     await _reply_s(people, BEN)
@@ -79,7 +80,7 @@ async def _penalty(people: EmulatorClient) -> list[Row]:
     ]
 
 
-async def _reply_s(people: EmulatorClient, chat: int) -> float:
+async def _reply_s(people: People, chat: int) -> float:
     await asyncio.sleep(1.1)
     since = time.monotonic()
     said = await people.say(chat, chat, "Hello")
@@ -105,7 +106,7 @@ async def _ticking(model: ModelService) -> AsyncGenerator[None]:
             ticks.cancel()
 
 
-async def _streams(people: EmulatorClient, stream_s: float) -> list[Row]:
+async def _streams(people: People, stream_s: float) -> list[Row]:
     """Four streams at once: a private chat without a penalty, a group, two topics of a forum."""
     us = f"@{(await people.act('state'))['bot']['username']}"
     begun = len(await people.calls())
@@ -132,7 +133,7 @@ async def _streams(people: EmulatorClient, stream_s: float) -> list[Row]:
     ]
 
 
-async def _ended(people: EmulatorClient, chat: int, thread: int | None) -> bool:
+async def _ended(people: People, chat: int, thread: int | None) -> bool:
     shown = [one for one in await people.messages(chat, thread) if one.from_bot]
     return bool(shown) and len(shown[-1].text) >= _STREAM_CHARS - 20
 

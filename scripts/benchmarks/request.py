@@ -6,10 +6,10 @@ import asyncio
 import json
 from typing import Any
 
-from aouo.emulator.models import ModelService, profile
 from scripts.benchmarks.bots import ANSWER
 from scripts.benchmarks.figures import MODEL, SERVICE, Bench, chats
 from scripts.benchmarks.table import Row
+from tests.fakes.models import ModelService, profile
 
 
 def request(bench: Bench, *, quick: bool) -> list[Row]:

@@ -1,7 +1,7 @@
 """A conversation with each family of model services: what its cache saves, what learning costs.
 
 Each runs the real channel, runtime and provider code against a local service that keeps the
-family's rules (`aouo.emulator.models`); every third message calls a tool, every fifteenth writes
+family's rules (`tests.fakes.models`); every third message calls a tool, every fifteenth writes
 into a memory file. Requests for titles and summaries count too, and so do refused ones. Pictures,
 restarts and a change of service are in `tests/path/models/test_sixty_turns.py`.
 """
@@ -17,15 +17,16 @@ from typing import Any
 
 from aouo.app.local.conversing import running
 from aouo.config.file import load_settings
-from aouo.emulator import ADA, Emulator
-from aouo.emulator.models import CallPart, ModelService, Reply, Says, names, profile
-from aouo.emulator.models.asked import Asked
+from aouo.emulator import ADA
 from aouo.installer.installed import sample_packs
 from aouo.plumbing.home import Home
 from aouo.plumbing.logs import Logs
 from aouo.queue.lanes import idle
 from aouo.store import jobs
 from scripts.benchmarks.table import Row
+from tests.fakes.models import CallPart, ModelService, Reply, Says, names, profile
+from tests.fakes.models.asked import Asked
+from tests.fakes.telegram import LocalTelegram
 
 _WAIT_S = 300.0
 _ANSWER = "This is the answer to what you just asked of me here, in a sentence or two. " * 3
@@ -53,7 +54,7 @@ async def _all(turns: int) -> list[Row]:
 async def _conversation(name: str, turns: int) -> Row:
     async with AsyncExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        telegram = await stack.enter_async_context(Emulator(parts=()))
+        telegram = await stack.enter_async_context(LocalTelegram(parts=()))
         # Windows as an owner would set them who read what the docs say of Ollama's 4,096.
         loaded = 0 if profile(name).key == "bearer" or name == "gemini" else 32_768
         service = ModelService(profile(name), _answer, keep=False, loaded=loaded)

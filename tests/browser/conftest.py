@@ -10,11 +10,11 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, async_playwright, expect
 
-from aouo.emulator import Emulator
 from aouo.plumbing.home import Home
 from tests.browser.browsing import CHROMIUM, MISSING, launched
 from tests.browser.looking import PATIENCE_MS
 from tests.fakes.model_server import ModelServer
+from tests.fakes.telegram import LocalTelegram
 from tests.path.world import World
 from tests.sampling import left
 
@@ -46,7 +46,7 @@ async def world(tmp_path: Path) -> AsyncGenerator[World]:
     """A home with two packs, a Telegram with Ada and Ben, a model that echoes; in real time."""
     home = Home(tmp_path / "home")
     home.create()
-    async with Emulator() as emulator, ModelServer() as model:
+    async with LocalTelegram() as emulator, ModelServer() as model:
         world = World(home, emulator, model)
         world.install("notes", "vocab")
         yield world

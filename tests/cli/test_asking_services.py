@@ -16,10 +16,10 @@ import pytest
 from click.testing import CliRunner
 
 from aouo.cli.main import aouo
-from aouo.emulator.models import ModelService, names, profile
-from aouo.emulator.models.asked import Asked
-from aouo.emulator.models.telling import CallPart, Meets, Reply, Says, Script
 from aouo.plumbing.home import Home
+from tests.fakes.models import ModelService, names, profile
+from tests.fakes.models.asked import Asked
+from tests.fakes.models.telling import CallPart, Meets, Reply, Says, Script
 from tests.sampling import taking
 
 WAIT_S = 30.0

@@ -24,11 +24,11 @@ import pytest
 from aouo.cli.doctoring import parts
 from aouo.cli.setup import bot
 from aouo.config.settings import Settings
-from aouo.emulator import Emulator
-from aouo.emulator.models.profile import profile
-from aouo.emulator.models.service import ModelService
-from aouo.emulator.models.telling import says_back
 from aouo.plumbing.home import Home
+from tests.fakes.models.profile import profile
+from tests.fakes.models.service import ModelService
+from tests.fakes.models.telling import says_back
+from tests.fakes.telegram import LocalTelegram
 from tests.path.looking import eventually
 from tests.path.world import ADA, BEN
 
@@ -95,7 +95,7 @@ async def terminal(tmp_path: Path, **environ: str) -> AsyncGenerator[Terminal]:
 async def test_from_nothing_to_a_bot_that_answers_killed_behind_each_answer(tmp_path: Path) -> None:
     served = profile("vllm")
     async with (
-        Emulator(token=TOKEN) as telegram,
+        LocalTelegram(token=TOKEN) as telegram,
         ModelService(served, says_back(served), keep=False) as model,
         terminal(tmp_path, AOUO_TELEGRAM__API_BASE_URL=telegram.base_url) as one,
     ):
@@ -181,7 +181,7 @@ async def run(tmp_path: Path, *words: str, **environ: str) -> tuple[int, str]:
 async def test_without_a_terminal_it_takes_the_environment_and_keeps_only_what_is_true(
     tmp_path: Path,
 ) -> None:
-    async with Emulator(token=TOKEN) as telegram:
+    async with LocalTelegram(token=TOKEN) as telegram:
         local = {"AOUO_TELEGRAM__API_BASE_URL": telegram.base_url, "TELEGRAM_OWNER_ID": "7"}
         nobody = await run(tmp_path, "setup")
         refused = await run(
@@ -201,7 +201,7 @@ async def test_without_a_terminal_it_takes_the_environment_and_keeps_only_what_i
     assert config["telegram"]["allowed_user_ids"] == [7]
 
 
-async def asked_twice(telegram: Emulator) -> bool:
+async def asked_twice(telegram: LocalTelegram) -> bool:
     return len(await telegram.client.calls("getUpdates")) > 1
 
 
@@ -210,7 +210,7 @@ async def test_a_tap_counts_in_a_private_chat_within_a_day_and_the_other_reader_
 ) -> None:
     home = Home(tmp_path / "home")
     home.create()
-    async with Emulator(token=TOKEN) as telegram:
+    async with LocalTelegram(token=TOKEN) as telegram:
         people, base_url = telegram.client, telegram.base_url
         settings = Settings.model_validate(
             {"telegram": {"bot_token": TOKEN, "api_base_url": base_url}}

@@ -13,8 +13,8 @@ import pytest
 from click.testing import CliRunner
 
 from aouo.cli.main import aouo
-from aouo.emulator.models import ModelService, profile
 from aouo.plumbing.home import Home
+from tests.fakes.models import ModelService, profile
 from tests.fakes.tls_server import make, serving
 
 KEY = "sk-very-secret"

@@ -16,7 +16,7 @@ from aouo.config.keys import Tree, get, known_keys, plain
 from aouo.config.sections import Fallback, McpServer, Price
 from aouo.config.settings import Settings
 from aouo.config.values import Name
-from aouo.emulator.models import names, profile
+from tests.fakes.models import names, profile
 
 OWNERS: Tree = {"providers": {"my.lab": {}}, "mcp": {"servers": {"hub": {}}}}
 

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 import pytest
 from aiohttp import ClientSession, ClientTimeout
 
-from aouo.emulator import Emulator
+from tests.fakes.telegram import LocalTelegram
 
 Ask: TypeAlias = Callable[..., Coroutine[Any, Any, dict[str, Any]]]
 
@@ -27,8 +27,8 @@ def clock() -> HandClock:
 
 
 @pytest.fixture
-async def emu(clock: HandClock) -> AsyncIterator[Emulator]:
-    async with Emulator(clock=clock) as emulator:
+async def emu(clock: HandClock) -> AsyncIterator[LocalTelegram]:
+    async with LocalTelegram(clock=clock) as emulator:
         yield emulator
 
 
@@ -39,7 +39,7 @@ async def http() -> AsyncIterator[ClientSession]:
 
 
 @pytest.fixture
-def ask(emu: Emulator, http: ClientSession) -> Ask:
+def ask(emu: LocalTelegram, http: ClientSession) -> Ask:
     """Call a method with a JSON body; the whole answer, whose code must equal the status."""
 
     async def call(method: str, **params: Any) -> dict[str, Any]:

@@ -15,7 +15,8 @@ from telegram.ext import (
     filters,
 )
 
-from aouo.emulator import ADA, HOUSEHOLD, VOCAB, Emulator
+from aouo.emulator import ADA, HOUSEHOLD, VOCAB
+from tests.fakes.telegram import LocalTelegram
 
 App: TypeAlias = Application[Any, Any, Any, Any, Any, Any]
 Context: TypeAlias = ContextTypes.DEFAULT_TYPE
@@ -47,7 +48,7 @@ async def post(update: Update, context: Context) -> None:
 
 
 @pytest.fixture
-async def app(emu: Emulator) -> AsyncIterator[App]:
+async def app(emu: LocalTelegram) -> AsyncIterator[App]:
     application = (
         Application.builder()
         .token(emu.token)
@@ -68,7 +69,7 @@ async def app(emu: Emulator) -> AsyncIterator[App]:
 
 
 @pytest.mark.usefixtures("app")
-async def test_a_message_is_echoed_edited_and_its_button_answered(emu: Emulator) -> None:
+async def test_a_message_is_echoed_edited_and_its_button_answered(emu: LocalTelegram) -> None:
     said = await emu.client.say(ADA, ADA, "hello")
 
     echoed = await emu.client.next_message(ADA, after=said.id, contains="you said hello")
@@ -80,7 +81,7 @@ async def test_a_message_is_echoed_edited_and_its_button_answered(emu: Emulator)
 
 
 @pytest.mark.usefixtures("app")
-async def test_a_command_posts_into_topics(emu: Emulator) -> None:
+async def test_a_command_posts_into_topics(emu: LocalTelegram) -> None:
     await emu.client.say(ADA, HOUSEHOLD, "/post", thread=VOCAB)
 
     file = await emu.client.next_message(HOUSEHOLD, contains="file")
@@ -93,7 +94,7 @@ async def test_a_command_posts_into_topics(emu: Emulator) -> None:
 
 
 async def test_refusals_become_the_errors_of_the_library(
-    emu: Emulator, app: App, monkeypatch: pytest.MonkeyPatch
+    emu: LocalTelegram, app: App, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PTB_TIMEDELTA", "1")
     await emu.client.fault("status", method="sendMessage", status=429, retry_after=7)

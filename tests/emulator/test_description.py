@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from aouo.emulator.description import api_methods, api_types, check_object, read_call
+from aouo.emulator.description import api_methods, api_types, check, read_call
 
 
 def flaws(method: str, **params: Any) -> list[tuple[str, str]]:
@@ -89,6 +89,6 @@ def test_a_form_carries_numbers_booleans_and_objects_as_text() -> None:
 def test_an_object_of_a_union_is_held_to_the_subtype_it_names() -> None:
     user = {"id": 1, "is_bot": False, "first_name": "Ada"}
 
-    assert check_object("ChatMember", {"status": "left", "user": user}) == []
-    problems = check_object("ChatMember", {"status": "kicked", "user": user})
+    assert check(("ChatMember",), {"status": "left", "user": user}, "ChatMember") == []
+    problems = check(("ChatMember",), {"status": "kicked", "user": user}, "ChatMember")
     assert [problem.path for problem in problems] == ["ChatMember.until_date"]

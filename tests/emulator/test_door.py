@@ -7,9 +7,10 @@ import asyncio
 import pytest
 from aiohttp import ClientSession, web
 
-from aouo.emulator import ADA, Emulator
+from aouo.emulator import ADA
 from tests.emulator.conftest import Ask
 from tests.emulator.test_process import start
+from tests.fakes.telegram import LocalTelegram
 
 FOREIGN = [
     {"Origin": "https://evil.example"},
@@ -25,7 +26,7 @@ _PATHS = ["/", "/page/main.js", "/emulator/state", "/emulator/changes", "/emulat
 
 @pytest.mark.parametrize("headers", FOREIGN)
 async def test_another_page_reaches_nothing(
-    emu: Emulator, http: ClientSession, headers: dict[str, str]
+    emu: LocalTelegram, http: ClientSession, headers: dict[str, str]
 ) -> None:
     """Neither the page's side nor the bot's: it would set the webhook, or speak as the bot."""
     bot = f"/bot{emu.token}"
@@ -41,7 +42,7 @@ async def test_another_page_reaches_nothing(
 
 
 @pytest.mark.parametrize("site", ["same-origin", "none"])
-async def test_its_own_page_reaches_it(emu: Emulator, http: ClientSession, site: str) -> None:
+async def test_its_own_page_reaches_it(emu: LocalTelegram, http: ClientSession, site: str) -> None:
     headers = {"Origin": emu.base_url, "Sec-Fetch-Site": site}
     said = {"user": ADA, "chat": ADA, "text": "hello"}
     async with http.post(f"{emu.base_url}/emulator/say", json=said, headers=headers) as response:
@@ -50,7 +51,7 @@ async def test_its_own_page_reaches_it(emu: Emulator, http: ClientSession, site:
 
 @pytest.mark.parametrize("path", ["/", "/page/main.js", "/emulator/changes?since=-1", "/nothing"])
 async def test_no_answer_is_shown_inside_of_another_page(
-    emu: Emulator, http: ClientSession, path: str
+    emu: LocalTelegram, http: ClientSession, path: str
 ) -> None:
     async with http.get(f"{emu.base_url}{path}") as response:
         assert response.headers["X-Frame-Options"] == "DENY"
@@ -72,7 +73,7 @@ async def test_each_process_has_a_token_of_its_own() -> None:
     assert len({token.partition(":")[2] for token in tokens if len(token) > 32}) == 2
 
 
-async def test_a_webhook_elsewhere_is_never_called(emu: Emulator, ask: Ask) -> None:
+async def test_a_webhook_elsewhere_is_never_called(emu: LocalTelegram, ask: Ask) -> None:
     """Whoever sets one gets the conversations of this machine."""
     await ask("setWebhook", url="https://192.0.2.1/hook")
     await emu.client.say(ADA, ADA, "private")
@@ -85,7 +86,7 @@ async def test_a_webhook_elsewhere_is_never_called(emu: Emulator, ask: Ask) -> N
     assert info["result"]["pending_update_count"] == 1
 
 
-async def test_a_webhook_that_sends_us_on_is_not_followed(emu: Emulator, ask: Ask) -> None:
+async def test_a_webhook_that_sends_us_on_is_not_followed(emu: LocalTelegram, ask: Ask) -> None:
     heard: list[str] = []
 
     async def receive(request: web.Request) -> web.Response:
@@ -112,7 +113,7 @@ async def test_a_webhook_that_sends_us_on_is_not_followed(emu: Emulator, ask: As
 
 @pytest.mark.parametrize("path", ["/emulator/state", "/bot{token}/getMe"])
 async def test_json_nested_too_deep_is_a_plain_mistake(
-    emu: Emulator, http: ClientSession, path: str
+    emu: LocalTelegram, http: ClientSession, path: str
 ) -> None:
     url = f"{emu.base_url}{path.format(token=emu.token)}"
     headers = {"Content-Type": "application/json"}

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aouo.emulator.entities import formatted, link_target, utf16_length
-from aouo.emulator.faults import Refusal
+from aouo.emulator.refusals import Refusal
 
 texts = st.text(st.sampled_from("ab 😀👨‍👩‍👧é\n\r\t"), max_size=20)
 

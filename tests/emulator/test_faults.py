@@ -8,16 +8,17 @@ from typing import Any, TypeAlias
 import pytest
 from aiohttp import ClientConnectionError, ClientSession
 
-from aouo.emulator import ADA, BEN, ActRefused, Emulator
+from aouo.emulator import ADA, BEN, ActRefused
+from tests.fakes.telegram import LocalTelegram
 
 Ask: TypeAlias = Callable[..., Coroutine[Any, Any, dict[str, Any]]]
 
 
-async def said(emu: Emulator, chat: int = ADA) -> list[str]:
+async def said(emu: LocalTelegram, chat: int = ADA) -> list[str]:
     return [message.text for message in await emu.client.messages(chat)]
 
 
-async def test_a_call_dropped_before_has_no_effect(emu: Emulator, ask: Ask) -> None:
+async def test_a_call_dropped_before_has_no_effect(emu: LocalTelegram, ask: Ask) -> None:
     await emu.client.fault("drop_before", method="sendMessage")
 
     with pytest.raises(ClientConnectionError):
@@ -27,7 +28,7 @@ async def test_a_call_dropped_before_has_no_effect(emu: Emulator, ask: Ask) -> N
     assert [call["fault"] for call in await emu.client.calls()] == ["drop_before"]
 
 
-async def test_a_call_dropped_after_has_its_effect(emu: Emulator, ask: Ask) -> None:
+async def test_a_call_dropped_after_has_its_effect(emu: LocalTelegram, ask: Ask) -> None:
     await emu.client.fault("drop_after", method="sendMessage")
 
     with pytest.raises(ClientConnectionError):
@@ -38,7 +39,7 @@ async def test_a_call_dropped_after_has_its_effect(emu: Emulator, ask: Ask) -> N
     assert (call["status"], call["params"]) == (None, {"chat_id": ADA, "text": "a"})
 
 
-async def test_a_fault_waits_for_its_method_chat_and_turn(emu: Emulator, ask: Ask) -> None:
+async def test_a_fault_waits_for_its_method_chat_and_turn(emu: LocalTelegram, ask: Ask) -> None:
     await emu.client.fault(
         "status", method="sendMessage", chat=BEN, nth=2, times=2, status=429, retry_after=30
     )
@@ -58,7 +59,7 @@ async def test_a_fault_waits_for_its_method_chat_and_turn(emu: Emulator, ask: As
 
 
 async def test_a_server_error_is_json_and_a_proxy_error_is_not(
-    emu: Emulator, ask: Ask, http: ClientSession
+    emu: LocalTelegram, ask: Ask, http: ClientSession
 ) -> None:
     await emu.client.fault("status", status=500)
     await emu.client.fault("status", status=502)
@@ -72,7 +73,7 @@ async def test_a_server_error_is_json_and_a_proxy_error_is_not(
     assert page.startswith("<html>")
 
 
-async def test_any_refusal_can_be_planned(emu: Emulator, ask: Ask) -> None:
+async def test_any_refusal_can_be_planned(emu: LocalTelegram, ask: Ask) -> None:
     await emu.client.fault("status", status=403, description="Forbidden: user is deactivated")
 
     refused = await ask("sendMessage", chat_id=ADA, text="a")
@@ -82,7 +83,7 @@ async def test_any_refusal_can_be_planned(emu: Emulator, ask: Ask) -> None:
 
 
 async def test_garbage_is_half_an_answer_to_a_call_that_happened(
-    emu: Emulator, http: ClientSession
+    emu: LocalTelegram, http: ClientSession
 ) -> None:
     await emu.client.fault("garbage", method="sendMessage")
 
@@ -96,7 +97,7 @@ async def test_garbage_is_half_an_answer_to_a_call_that_happened(
     assert await said(emu) == ["a"]
 
 
-async def test_a_slow_call_has_its_effect_before_its_answer(emu: Emulator, ask: Ask) -> None:
+async def test_a_slow_call_has_its_effect_before_its_answer(emu: LocalTelegram, ask: Ask) -> None:
     await emu.client.fault("slow", method="sendMessage", seconds=60)
 
     async with asyncio.timeout(30), asyncio.TaskGroup() as group:
@@ -107,7 +108,7 @@ async def test_a_slow_call_has_its_effect_before_its_answer(emu: Emulator, ask: 
     assert message.text == "a"
 
 
-async def test_a_confirmed_update_can_be_delivered_twice(emu: Emulator, ask: Ask) -> None:
+async def test_a_confirmed_update_can_be_delivered_twice(emu: LocalTelegram, ask: Ask) -> None:
     await emu.client.fault("duplicate_update")
     await emu.client.say(ADA, ADA, "a")
     [update] = (await ask("getUpdates"))["result"]
@@ -117,13 +118,13 @@ async def test_a_confirmed_update_can_be_delivered_twice(emu: Emulator, ask: Ask
     assert (await ask("getUpdates", offset=after))["result"] == []
 
 
-async def test_faults_can_be_taken_back(emu: Emulator, ask: Ask) -> None:
+async def test_faults_can_be_taken_back(emu: LocalTelegram, ask: Ask) -> None:
     await emu.client.fault("status", times=100)
     await emu.client.clear_faults()
 
     assert (await ask("getMe"))["ok"]
 
 
-async def test_an_unknown_fault_is_refused(emu: Emulator) -> None:
+async def test_an_unknown_fault_is_refused(emu: LocalTelegram) -> None:
     with pytest.raises(ActRefused, match="a fault is one of drop_before"):
         await emu.client.fault("explode")

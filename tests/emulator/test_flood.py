@@ -3,8 +3,9 @@
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeAlias
 
-from aouo.emulator import ADA, BEN, FAMILY, Emulator
-from aouo.emulator.faults import FloodControl
+from aouo.emulator import ADA, BEN, FAMILY
+from tests.fakes.telegram import LocalTelegram
+from tests.fakes.telegram.faults import FloodControl
 
 Ask: TypeAlias = Callable[..., Coroutine[Any, Any, dict[str, Any]]]
 
@@ -55,7 +56,7 @@ def test_a_refused_chat_counts_down_and_stays_refused() -> None:
     assert refused_s(control, FAMILY, 100.0 + first) == 0
 
 
-async def test_a_flood_answer_names_the_wait_twice(emu: Emulator, ask: Ask, http: Any) -> None:
+async def test_a_flood_answer_names_the_wait_twice(emu: LocalTelegram, ask: Ask, http: Any) -> None:
     await emu.client.flood(on=True)
     for _ in range(3):
         await ask("sendMessage", chat_id=ADA, text="a")

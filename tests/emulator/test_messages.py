@@ -6,10 +6,11 @@ from typing import Any, TypeAlias
 
 from aiohttp import ClientSession, FormData
 
-from aouo.emulator import ADA, BEN, FAMILY, HOUSEHOLD, NOTES, Emulator
-from aouo.emulator.description import check_object
+from aouo.emulator import ADA, BEN, FAMILY, HOUSEHOLD, NOTES
+from aouo.emulator.description import check
 from aouo.emulator.files import _image_size
 from aouo.emulator.world import CALLBACK_DEADLINE_S
+from tests.fakes.telegram import LocalTelegram
 
 Ask: TypeAlias = Callable[..., Coroutine[Any, Any, dict[str, Any]]]
 
@@ -27,7 +28,7 @@ async def result(ask: Ask, method: str, **params: Any) -> Any:
 
 
 async def test_every_kind_of_update_and_answer_fits_the_description(
-    emu: Emulator, ask: Ask
+    emu: LocalTelegram, ask: Ask
 ) -> None:
     people = emu.client
     everything = ["message_reaction", "chat_member", "message", "edited_message"]
@@ -60,12 +61,12 @@ async def test_every_kind_of_update_and_answer_fits_the_description(
 
     kinds = {kind for update in updates for kind in update if kind != "update_id"}
     assert kinds == set(everything)
-    assert [str(one) for update in updates for one in check_object("Update", update)] == []
+    assert [str(one) for update in updates for one in check(("Update",), update, "Update")] == []
     assert await people.violations() == []
 
 
 async def test_a_photo_comes_in_several_sizes_smallest_first_each_a_file_of_its_own(
-    emu: Emulator, ask: Ask, http: ClientSession
+    emu: LocalTelegram, ask: Ask, http: ClientSession
 ) -> None:
     """As Telegram makes them: core.telegram.org/api/files#image-thumbnail-types."""
     sent = PIXEL[:16] + (1000).to_bytes(4, "big") + (500).to_bytes(4, "big") + PIXEL[24:]
@@ -94,7 +95,7 @@ async def test_a_photo_comes_in_several_sizes_smallest_first_each_a_file_of_its_
 
 
 async def test_every_implemented_method_answers_what_the_description_says(
-    emu: Emulator, ask: Ask
+    emu: LocalTelegram, ask: Ask
 ) -> None:
     """The emulator checks each answer itself; a difference would be a violation."""
     document = await result(ask, "sendDocument", chat_id=ADA, document="https://a.example/b.pdf")
@@ -138,7 +139,7 @@ async def test_every_implemented_method_answers_what_the_description_says(
 
 
 async def test_message_ids_are_shared_by_private_chats_and_groups_but_not_supergroups(
-    emu: Emulator, ask: Ask
+    emu: LocalTelegram, ask: Ask
 ) -> None:
     ids = [
         (await result(ask, "sendMessage", chat_id=chat, text="a"))["message_id"]
@@ -149,7 +150,7 @@ async def test_message_ids_are_shared_by_private_chats_and_groups_but_not_superg
 
 
 async def test_a_message_in_a_topic_answers_its_creation_implicitly(
-    emu: Emulator, ask: Ask
+    emu: LocalTelegram, ask: Ask
 ) -> None:
     await emu.client.say(ADA, HOUSEHOLD, "milk", thread=NOTES)
     await emu.client.say(ADA, HOUSEHOLD, "bread")
@@ -162,7 +163,7 @@ async def test_a_message_in_a_topic_answers_its_creation_implicitly(
 
 
 async def test_a_reply_without_a_thread_lands_in_the_topic_it_answers(
-    emu: Emulator, ask: Ask
+    emu: LocalTelegram, ask: Ask
 ) -> None:
     asked = await emu.client.say(ADA, HOUSEHOLD, "milk?", thread=NOTES)
 
@@ -178,7 +179,9 @@ async def test_a_reply_without_a_thread_lands_in_the_topic_it_answers(
     assert sent["reply_to_message"]["message_id"] == asked.id
 
 
-async def test_a_reply_chain_of_a_plain_supergroup_is_no_topic(emu: Emulator, ask: Ask) -> None:
+async def test_a_reply_chain_of_a_plain_supergroup_is_no_topic(
+    emu: LocalTelegram, ask: Ask
+) -> None:
     club = await emu.client.create_chat("Club", [ADA, BEN], kind="supergroup")
     root = await emu.client.say(ADA, club, "a 😀 question")
     await emu.client.say(BEN, club, "an answer", reply_to=root.id)
@@ -196,7 +199,7 @@ async def test_a_reply_chain_of_a_plain_supergroup_is_no_topic(emu: Emulator, as
 async def test_private_chats_have_topics_if_the_bot_has_them_switched_on(
     http: ClientSession,
 ) -> None:
-    async with Emulator(private_topics=True) as emu:
+    async with LocalTelegram(private_topics=True) as emu:
         thread = await emu.client.topic_created(ADA, ADA, "work")
         said = await emu.client.say(ADA, ADA, "a", thread=thread)
         params = {"chat_id": ADA, "message_thread_id": thread, "text": "b"}
@@ -218,7 +221,7 @@ async def test_a_missing_reply_target_can_be_allowed(ask: Ask) -> None:
     assert "reply_to_message" not in sent
 
 
-async def test_an_edit_without_markup_takes_the_keyboard_away(emu: Emulator, ask: Ask) -> None:
+async def test_an_edit_without_markup_takes_the_keyboard_away(emu: LocalTelegram, ask: Ask) -> None:
     sent = await result(ask, "sendMessage", chat_id=ADA, text="a", reply_markup=KEYBOARD)
     await result(ask, "editMessageText", chat_id=ADA, message_id=sent["message_id"], text="b")
 
@@ -228,7 +231,7 @@ async def test_an_edit_without_markup_takes_the_keyboard_away(emu: Emulator, ask
 
 
 async def test_a_tapped_button_is_answered_once_and_in_time(
-    emu: Emulator, ask: Ask, clock: Any
+    emu: LocalTelegram, ask: Ask, clock: Any
 ) -> None:
     sent = await result(ask, "sendMessage", chat_id=ADA, text="a", reply_markup=KEYBOARD)
     tap = {"user": BEN, "chat": ADA, "message_id": sent["message_id"], "data": "y"}
@@ -246,7 +249,7 @@ async def test_a_tapped_button_is_answered_once_and_in_time(
 
 
 async def test_in_a_group_an_ordinary_bot_sees_only_what_concerns_it(
-    emu: Emulator, ask: Ask
+    emu: LocalTelegram, ask: Ask
 ) -> None:
     people = emu.client
     await people.set_bot_status(ADA, FAMILY, "member")
@@ -264,7 +267,7 @@ async def test_in_a_group_an_ordinary_bot_sees_only_what_concerns_it(
 
 
 async def test_an_uploaded_file_comes_back_under_its_path(
-    emu: Emulator, http: ClientSession, ask: Ask
+    emu: LocalTelegram, http: ClientSession, ask: Ask
 ) -> None:
     form = FormData()
     form.add_field("chat_id", str(ADA))
@@ -281,7 +284,7 @@ async def test_an_uploaded_file_comes_back_under_its_path(
 
 
 async def test_an_album_takes_its_files_from_the_other_parts(
-    emu: Emulator, http: ClientSession
+    emu: LocalTelegram, http: ClientSession
 ) -> None:
     form = FormData()
     form.add_field("chat_id", str(ADA))
@@ -299,7 +302,7 @@ async def test_an_album_takes_its_files_from_the_other_parts(
 
 
 async def test_pictures_and_videos_go_together_and_nothing_else_does(
-    emu: Emulator, ask: Ask
+    emu: LocalTelegram, ask: Ask
 ) -> None:
     def items(*kinds: str) -> list[dict[str, str]]:
         return [{"type": kind, "media": "https://a.example/x"} for kind in kinds]
@@ -312,7 +315,7 @@ async def test_pictures_and_videos_go_together_and_nothing_else_does(
     assert await emu.client.violations() == []
 
 
-async def test_what_breaks_the_description_is_noted(emu: Emulator, ask: Ask) -> None:
+async def test_what_breaks_the_description_is_noted(emu: LocalTelegram, ask: Ask) -> None:
     await result(ask, "sendMessage", chat_id=ADA, text="a", thread=1, parse_mode="HTML")
 
     assert [one["problem"] for one in await emu.client.violations()] == [

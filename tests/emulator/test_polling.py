@@ -9,8 +9,9 @@ from aiohttp import ClientSession
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aouo.emulator import ADA, Emulator
+from aouo.emulator import ADA
 from aouo.emulator.world import UpdateQueue
+from tests.fakes.telegram import LocalTelegram
 
 Ask: TypeAlias = Callable[..., Coroutine[Any, Any, dict[str, Any]]]
 
@@ -20,12 +21,14 @@ async def texts(ask: Ask, **params: Any) -> list[str]:
     return [update["message"]["text"] for update in updates]
 
 
-async def say(emu: Emulator, *lines: str) -> None:
+async def say(emu: LocalTelegram, *lines: str) -> None:
     for line in lines:
         await emu.client.say(ADA, ADA, line)
 
 
-async def test_updates_come_again_until_an_offset_confirms_them(emu: Emulator, ask: Ask) -> None:
+async def test_updates_come_again_until_an_offset_confirms_them(
+    emu: LocalTelegram, ask: Ask
+) -> None:
     await say(emu, "a", "b", "c")
 
     first = (await ask("getUpdates", limit=2))["result"]
@@ -34,20 +37,20 @@ async def test_updates_come_again_until_an_offset_confirms_them(emu: Emulator, a
     assert await texts(ask, offset=first[0]["update_id"]) == ["c"]
 
 
-async def test_a_negative_offset_keeps_the_last_ones(emu: Emulator, ask: Ask) -> None:
+async def test_a_negative_offset_keeps_the_last_ones(emu: LocalTelegram, ask: Ask) -> None:
     await say(emu, "a", "b", "c")
 
     assert await texts(ask, offset=-1) == ["c"]
     assert await texts(ask) == ["c"]
 
 
-async def test_an_offset_far_beyond_the_queue_is_ignored(emu: Emulator, ask: Ask) -> None:
+async def test_an_offset_far_beyond_the_queue_is_ignored(emu: LocalTelegram, ask: Ask) -> None:
     await say(emu, "a")
 
     assert await texts(ask, offset=2_000_000_000) == ["a"]
 
 
-async def test_allowed_updates_filter_on_arrival_and_stick(emu: Emulator, ask: Ask) -> None:
+async def test_allowed_updates_filter_on_arrival_and_stick(emu: LocalTelegram, ask: Ask) -> None:
     said = await emu.client.say(ADA, ADA, "a")
     await ask("getUpdates", allowed_updates=["edited_message"])
     await emu.client.edit(ADA, ADA, said.id, "b")
@@ -61,7 +64,7 @@ async def test_allowed_updates_filter_on_arrival_and_stick(emu: Emulator, ask: A
     assert (await ask("getUpdates"))["result"][-1]["message"]["text"] == "wanted again"
 
 
-async def test_a_long_poll_is_answered_by_the_first_update(emu: Emulator, ask: Ask) -> None:
+async def test_a_long_poll_is_answered_by_the_first_update(emu: LocalTelegram, ask: Ask) -> None:
     async with asyncio.timeout(30), asyncio.TaskGroup() as group:
         poll = group.create_task(texts(ask, timeout=50))
         await say(emu, "at last")
@@ -69,7 +72,7 @@ async def test_a_long_poll_is_answered_by_the_first_update(emu: Emulator, ask: A
     assert poll.result() == ["at last"]
 
 
-async def test_of_two_pollers_the_older_one_is_terminated(emu: Emulator, ask: Ask) -> None:
+async def test_of_two_pollers_the_older_one_is_terminated(emu: LocalTelegram, ask: Ask) -> None:
     async with asyncio.timeout(30), asyncio.TaskGroup() as group:
         polls = [group.create_task(ask("getUpdates", timeout=50)) for _ in range(2)]
         done, [newer] = await asyncio.wait(polls, return_when=asyncio.FIRST_COMPLETED)
@@ -85,7 +88,7 @@ async def test_of_two_pollers_the_older_one_is_terminated(emu: Emulator, ask: As
     assert newer.result()["result"][0]["message"]["text"] == "hello"
 
 
-async def test_a_webhook_ends_an_open_poll(ask: Ask, emu: Emulator) -> None:
+async def test_a_webhook_ends_an_open_poll(ask: Ask, emu: LocalTelegram) -> None:
     async with asyncio.timeout(30), asyncio.TaskGroup() as group:
         poll = group.create_task(ask("getUpdates", timeout=50))
         await emu.client.until(lambda: emu.client.calls("getUpdates"))
@@ -98,7 +101,7 @@ async def test_a_server_that_stops_answers_an_open_poll_with_a_restart(
     http: ClientSession,
 ) -> None:
     """Not with 409: nobody else polls."""
-    async with asyncio.timeout(30), asyncio.TaskGroup() as group, Emulator() as emu:
+    async with asyncio.timeout(30), asyncio.TaskGroup() as group, LocalTelegram() as emu:
         poll = group.create_task(http.get(f"{emu.bot_url}/getUpdates?timeout=50"))
         await emu.client.until(lambda: emu.client.calls("getUpdates"))
 

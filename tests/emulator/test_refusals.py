@@ -6,7 +6,8 @@ from typing import Any, TypeAlias
 import pytest
 from aiohttp import ClientSession
 
-from aouo.emulator import ADA, FAMILY, HOUSEHOLD, NOTES, VOCAB, Emulator
+from aouo.emulator import ADA, FAMILY, HOUSEHOLD, NOTES, VOCAB
+from tests.fakes.telegram import LocalTelegram
 
 Ask: TypeAlias = Callable[..., Coroutine[Any, Any, dict[str, Any]]]
 
@@ -110,7 +111,7 @@ async def test_a_send_is_refused_in_telegrams_words(
     ],
 )
 async def test_other_methods_refuse_in_telegrams_words(
-    emu: Emulator, ask: Ask, method: str, params: dict[str, Any], text: str
+    emu: LocalTelegram, ask: Ask, method: str, params: dict[str, Any], text: str
 ) -> None:
     await emu.client.say(ADA, ADA, "hello")
     await ask("sendMessage", chat_id=ADA, text="said")
@@ -138,7 +139,7 @@ async def test_commands_are_refused_in_telegrams_words(ask: Ask) -> None:
     ]
 
 
-async def test_a_closed_topic_and_a_deleted_one_refuse_sends(emu: Emulator, ask: Ask) -> None:
+async def test_a_closed_topic_and_a_deleted_one_refuse_sends(emu: LocalTelegram, ask: Ask) -> None:
     await emu.client.topic_closed(ADA, HOUSEHOLD, NOTES)
     await emu.client.topic_deleted(ADA, HOUSEHOLD, VOCAB)
 
@@ -158,7 +159,7 @@ async def test_a_chat_action_takes_general_and_gone_topics(ask: Ask) -> None:
         assert answer == {"ok": True, "result": True}
 
 
-async def test_a_bot_is_told_that_it_may_not_write(emu: Emulator, ask: Ask) -> None:
+async def test_a_bot_is_told_that_it_may_not_write(emu: LocalTelegram, ask: Ask) -> None:
     people = emu.client
     await people.block(ADA)
     stranger = await people.create_user("Eve", started=False)
@@ -182,7 +183,7 @@ async def test_a_bot_is_told_that_it_may_not_write(emu: Emulator, ask: Ask) -> N
     ]
 
 
-async def test_an_upgraded_group_names_its_new_id(emu: Emulator, ask: Ask) -> None:
+async def test_an_upgraded_group_names_its_new_id(emu: LocalTelegram, ask: Ask) -> None:
     new_id = await emu.client.upgrade(ADA, FAMILY)
 
     refused = await ask("sendMessage", chat_id=FAMILY, text="a")
@@ -195,7 +196,7 @@ async def test_an_upgraded_group_names_its_new_id(emu: Emulator, ask: Ask) -> No
     }
 
 
-async def test_a_bot_without_the_right_creates_no_topic(emu: Emulator, ask: Ask) -> None:
+async def test_a_bot_without_the_right_creates_no_topic(emu: LocalTelegram, ask: Ask) -> None:
     await emu.client.set_bot_status(ADA, HOUSEHOLD, "administrator", manages_topics=False)
 
     refused = await ask("createForumTopic", chat_id=HOUSEHOLD, name="a")
@@ -203,7 +204,7 @@ async def test_a_bot_without_the_right_creates_no_topic(emu: Emulator, ask: Ask)
     assert refused["description"] == "Bad Request: not enough rights to create a topic"
 
 
-async def test_tokens_and_methods_are_told_apart(emu: Emulator, http: ClientSession) -> None:
+async def test_tokens_and_methods_are_told_apart(emu: LocalTelegram, http: ClientSession) -> None:
     seen: list[tuple[int, str]] = []
     for path in (
         "bot4200:wrong/getMe",

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 import pytest
 from aiohttp import web
 
-from aouo.emulator import ADA, BEN, Emulator
-from aouo.emulator.webhook import _SECRET_HEADER
+from aouo.emulator import ADA, BEN
 from tests.emulator.conftest import Ask
+from tests.fakes.telegram import LocalTelegram
+from tests.fakes.telegram.webhook import _SECRET_HEADER
 
 WAIT_S = 30.0
 
@@ -37,7 +38,7 @@ class Bot:
 
 
 @pytest.fixture
-async def bot(emu: Emulator) -> AsyncGenerator[Bot]:
+async def bot(emu: LocalTelegram) -> AsyncGenerator[Bot]:
     found = Bot()
     app = web.Application()
     app.router.add_post("/hook", found.receive)
@@ -53,7 +54,7 @@ async def bot(emu: Emulator) -> AsyncGenerator[Bot]:
     await runner.cleanup()
 
 
-async def empty(emu: Emulator) -> None:
+async def empty(emu: LocalTelegram) -> None:
     """Wait until every update was taken."""
     async with asyncio.timeout(WAIT_S):
         while len(emu.world.updates):
@@ -61,7 +62,7 @@ async def empty(emu: Emulator) -> None:
 
 
 async def test_each_update_is_brought_once_with_the_secret(
-    emu: Emulator, ask: Ask, bot: Bot
+    emu: LocalTelegram, ask: Ask, bot: Bot
 ) -> None:
     await ask("setWebhook", url="https://bot.example/hook", secret_token="abc")
     await emu.client.say(ADA, ADA, "one")
@@ -72,7 +73,7 @@ async def test_each_update_is_brought_once_with_the_secret(
 
 
 async def test_what_is_not_taken_is_brought_again_and_in_order(
-    emu: Emulator, ask: Ask, bot: Bot
+    emu: LocalTelegram, ask: Ask, bot: Bot
 ) -> None:
     bot.statuses = [500, 403, 200]
     await ask("setWebhook", url="https://bot.example/hook")
@@ -86,7 +87,7 @@ async def test_what_is_not_taken_is_brought_again_and_in_order(
 
 
 async def test_a_chat_that_is_slow_to_take_holds_up_no_other(
-    emu: Emulator, ask: Ask, bot: Bot
+    emu: LocalTelegram, ask: Ask, bot: Bot
 ) -> None:
     bot.held[ADA] = asyncio.Event()
     await ask("setWebhook", url="https://bot.example/hook")
@@ -104,7 +105,7 @@ async def test_a_chat_that_is_slow_to_take_holds_up_no_other(
 
 
 async def test_after_delete_webhook_updates_wait_for_a_poll(
-    emu: Emulator, ask: Ask, bot: Bot
+    emu: LocalTelegram, ask: Ask, bot: Bot
 ) -> None:
     await ask("setWebhook", url="https://bot.example/hook")
     await ask("deleteWebhook")
@@ -134,7 +135,7 @@ async def test_after_delete_webhook_updates_wait_for_a_poll(
     ],
 )
 async def test_an_address_that_cannot_be_is_refused(
-    emu: Emulator, ask: Ask, parameters: dict[str, str], text: str
+    emu: LocalTelegram, ask: Ask, parameters: dict[str, str], text: str
 ) -> None:
     answer = await ask("setWebhook", **parameters)
 

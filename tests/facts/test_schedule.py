@@ -10,7 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aouo.facts.schedule import Cron, Every, NotASchedule, Once, Schedule, check, next_after, parse
+from aouo.facts.schedule import (
+    Cron,
+    Every,
+    NotASchedule,
+    Once,
+    Schedule,
+    check,
+    moved_due,
+    next_after,
+    parse,
+)
 from aouo.words.schedules import _in_words, text_in_words
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -358,3 +368,37 @@ def test_what_may_mean_two_things_is_refused_with_what_works(text: str, helps: s
     with pytest.raises(NotASchedule) as refused:
         parse(text, NOW, BERLIN)
     assert helps in str(refused.value)
+
+
+@given(MOMENTS, st.integers(0, 72 * 60), DAILY_ZONES, DAILY_ZONES, HOURS, MINUTES)
+def test_what_is_due_each_day_comes_once_each_day_when_the_zone_changes(
+    start: datetime, later: int, former: ZoneInfo, zone: ZoneInfo, hour: str, minute: str
+) -> None:
+    """No day twice, and none left out; a day that is over there comes late. Source: issue 43."""
+    daily = Cron(f"{minute} {hour} * * *")
+    change, days, due = (
+        start + timedelta(minutes=later),
+        list[int](),
+        next_after(daily, start, former),
+    )
+    while due and due <= change:
+        days.append(due.astimezone(former).toordinal())
+        due = next_after(daily, due, former)
+    assert due
+    moved: datetime | None = moved_due(daily, daily, due, former, zone, change)
+    for _ in range(3):
+        assert moved
+        days.append(moved.astimezone(zone).toordinal())
+        moved = next_after(daily, moved, zone)
+
+    assert days == list(range(days[0], days[0] + len(days)))
+
+
+@pytest.mark.parametrize("text", ["every 90m", "every 1d", "*/20 * * * *", "30 * * * *"])
+def test_what_follows_elapsed_time_goes_on_when_the_zone_changes(text: str) -> None:
+    new_york = ZoneInfo("America/New_York")
+    schedule = parse(text, NOW, BERLIN)
+    due = next_after(schedule, NOW, BERLIN)
+
+    assert due
+    assert moved_due(schedule, schedule, due, BERLIN, new_york, NOW) == due

@@ -17,8 +17,8 @@ from typing import TypeAlias
 
 from aiohttp import web
 
-from aouo.emulator.models.asked import Asked
-from aouo.emulator.models.profile import (
+from tests.fakes.models.asked import Asked
+from tests.fakes.models.profile import (
     Body,
     Caching,
     Model,
@@ -29,9 +29,9 @@ from aouo.emulator.models.profile import (
     Wire,
     profile,
 )
-from aouo.emulator.models.service import ModelService, failed
-from aouo.emulator.models.telling import CallPart, Fails, Raw, Says
-from aouo.emulator.models.telling import Reply as Said
+from tests.fakes.models.service import ModelService, failed
+from tests.fakes.models.telling import CallPart, Fails, Raw, Says
+from tests.fakes.models.telling import Reply as Said
 
 Reply: TypeAlias = Says | Fails | Raw
 Script: TypeAlias = Callable[[Body], Reply | str]
@@ -52,7 +52,7 @@ _RULES = (
     Rule("each call has its result", "order", "openai", order="unanswered_call"),
     Rule("a result needs its call", "order", "openai", order="orphan_result"),
 )
-"""By the families that refuse what breaks them (`aouo/emulator/models/profiles`)."""
+"""By the families that refuse what breaks them (`tests/fakes/models/profiles`)."""
 
 
 def _error(code: str, message: str = "$model") -> Body:

@@ -8,7 +8,8 @@ from contextlib import suppress
 
 from aouo.emulator import acts
 from aouo.emulator.chats import Message
-from aouo.emulator.faults import Refusal
+from aouo.emulator.refusals import Refusal
+from tests.fakes.telegram.verbs import delete
 from tests.interleaving.book import Duty, Place, Text
 from tests.interleaving.model import MARK
 from tests.interleaving.telegram import BOT
@@ -251,9 +252,7 @@ class Deeds:
         """A person deletes a message of the bot, perhaps one that it is still filling."""
         if (message := self._message_of_bot(place)) and not message.keyboard:
             self.town.telegram.take_away(place.chat, message.id)
-            acts.delete(
-                self.town.world, user=place.people[0], chat=place.chat, message_id=message.id
-            )
+            delete(self.town.world, user=place.people[0], chat=place.chat, message_id=message.id)
 
     def topic(self, place: Place) -> None:
         """Close, reopen, rename or delete a topic, or create another one."""

@@ -41,7 +41,10 @@ _OPEN = (
     "ON j.id = t.job_id WHERE t.status = 'open'"
 )
 _WAITING = "SELECT 'job ' || id || ' parked ' || lane AS what FROM jobs WHERE state = 'parked'"
-_GATES = "SELECT * FROM gates WHERE state = 'open'"
+_GATES = (
+    "SELECT g.*, j.lane FROM gates AS g JOIN turns AS t ON t.id = g.turn_id "
+    "JOIN jobs AS j ON j.id = t.job_id WHERE g.state = 'open'"
+)
 _CROSSED = (
     "SELECT r.id FROM conversation_routes AS r JOIN sessions AS s ON s.id = r.session_id "
     "WHERE s.session_key <> r.platform || ':' || r.chat_id || "
@@ -190,10 +193,12 @@ class Play:
                 if row["options"] == "[]"
             ]
             asking = {str(row["turn_id"]) for row in gates}
+            held = tuple(f" {row['lane']}" for row in gates)
             found = await self.rows(_OPEN)
             open_turns = sum(row.startswith("turn ") for row in found)
             waiting = [row for row in found if not row.startswith("turn ")]
-            rest = bool(self.town.world.updates) or open_turns > len(asking)
+            late = any(row.startswith("job ") and not row.endswith(held) for row in waiting)
+            rest = bool(self.town.world.updates) or open_turns > len(asking) or late
             still = 0 if rest or (waiting and not asking) or self._moved() else still + 1
             if asyncio.get_running_loop().time() > until_s:
                 raise AssertionError(

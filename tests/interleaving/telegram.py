@@ -22,11 +22,12 @@ from aiohttp.client_reqrep import ConnectionKey
 from aouo.emulator import DEFAULT_TOKEN
 from aouo.emulator.chats import Person
 from aouo.emulator.description import Described, api_methods, read_call
-from aouo.emulator.faults import ChangeSignal, Refusal, too_many_requests
 from aouo.emulator.files import Parameters
 from aouo.emulator.methods import METHODS
-from aouo.emulator.webhook import Poll
+from aouo.emulator.refusals import ChangeSignal, Refusal
 from aouo.emulator.world import World
+from tests.fakes.telegram.botapi import RepeatingPoll
+from tests.fakes.telegram.faults import too_many_requests
 from tests.interleaving.mortal import Life
 
 URL = "http://telegram.test"
@@ -78,12 +79,12 @@ class Telegram:
     faults: int = 0
     world: World = field(init=False)
     signal: ChangeSignal = field(init=False)
-    poll: Poll = field(init=False)
+    poll: RepeatingPoll = field(init=False)
 
     def __post_init__(self) -> None:
         self.world = World(BOT, private_topics=self.private_topics, privacy=False)
         self.signal = ChangeSignal()
-        self.poll = Poll(self.world, self.signal)
+        self.poll = RepeatingPoll(self.world, self.signal)
 
     @property
     def now_s(self) -> float:
@@ -143,8 +144,8 @@ class Telegram:
             if method.name == "getUpdates":
                 if cut:
                     raise aiohttp.ServerDisconnectedError
-                again = self.chance.random() < self.trouble
-                result: Any = await self.poll.get_updates(params, duplicate=again)
+                self.poll.repeats = self.chance.random() < self.trouble
+                result: Any = await self.poll.get_updates(params)
             else:
                 result = METHODS[method.name.lower()](self.world, params, self.now_s)
         except Refusal as refusal:

@@ -9,6 +9,7 @@ from aouo.emulator.chats import Person as Dweller
 from aouo.emulator.methods import bot
 from aouo.emulator.methods.bot import delete_topic, rename_topic, set_topic_closed
 from aouo.emulator.world import add_topic
+from tests.fakes.telegram.verbs import upgrade
 from tests.interleaving.book import Book, Place
 from tests.interleaving.telegram import Telegram
 
@@ -85,7 +86,7 @@ class Town:
 
     def upgrade(self, place: Place) -> None:
         """A basic group becomes a supergroup, with another id."""
-        new = bot.upgrade(self.world, self.telegram.now_s, user=place.people[0], chat=place.chat)
+        new = upgrade(self.world, self.telegram.now_s, user=place.people[0], chat=place.chat)
         place.chat = new.id
         place.addresses.add((new.id, None))
 

@@ -146,14 +146,15 @@ def test_every_page_leads_back(pack: Pack) -> None:
         assert "menu" in {button.data for row in page.rows for button in row}
 
 
-def test_german_is_complete_and_has_nothing_left_over(pack: Pack) -> None:
-    german = pack.translations["de"]
+@pytest.mark.parametrize("language", ["de", "es"])
+def test_each_language_is_complete_and_has_nothing_left_over(pack: Pack, language: str) -> None:
+    said = pack.translations[language]
 
     shown = set(texts(pack)) - {skill.name for skill in pack.skills.values()}
 
-    assert {text for text in shown if re.search(r"[A-Za-z]", _HOLE.sub("", text))} <= set(german)
-    assert set(german) <= shown
-    for text, translated in german.items():
+    assert {text for text in shown if re.search(r"[A-Za-z]", _HOLE.sub("", text))} <= set(said)
+    assert set(said) <= shown
+    for text, translated in said.items():
         assert set(_HOLE.findall(text)) == set(_HOLE.findall(translated))
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import aiohttp
 import pytest
+from aiohttp import web_app
 
-from aouo.emulator import Emulator
 from aouo.facts.transcript import ModelRequest, UserSaid
 from aouo.plumbing.home import Home
 from aouo.providers.service import CompatibleModel
@@ -17,6 +17,7 @@ from tests.fakes import log
 from tests.fakes.clock import FastClock, SkippingClock
 from tests.fakes.model_server import ModelServer
 from tests.fakes.road import Road
+from tests.fakes.telegram import LocalTelegram
 from tests.path.lives import kill_runner
 from tests.path.world import World
 
@@ -25,6 +26,14 @@ from tests.path.world import World
 def every_event_is_heard() -> None:
     """A program that was run in this process before leaves the log quiet."""
     log.reset()
+
+
+@pytest.fixture(autouse=True)
+def ended_servers_are_let_go() -> Generator[None]:
+    """aiohttp keeps the last thousand applications for their middlewares, with all they hold: of
+    each world some 50 MB."""
+    yield
+    web_app._cached_build_middleware.cache_clear()
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -59,9 +68,11 @@ async def world(tmp_path: Path) -> AsyncGenerator[World]:
     """A home without packs, a Telegram with Ada and Ben, a model that echoes."""
     home = Home(tmp_path / "home")
     home.create()
-    async with Emulator() as emulator, ModelServer() as model:
-        yield World(home, emulator, model, clock=SkippingClock())
+    async with LocalTelegram() as emulator, ModelServer() as model:
+        world = World(home, emulator, model, clock=SkippingClock())
+        yield world
         assert await emulator.client.violations() == []
+        world.let_go()
 
 
 @pytest.fixture
@@ -78,8 +89,9 @@ async def private(tmp_path: Path) -> AsyncGenerator[World]:
     """A bot with topics in its private chats, and two packs."""
     home = Home(tmp_path / "private")
     home.create()
-    async with Emulator(private_topics=True) as emulator, ModelServer() as model:
+    async with LocalTelegram(private_topics=True) as emulator, ModelServer() as model:
         world = World(home, emulator, model, clock=FastClock())
         world.install("notes", "vocab")
         yield world
         assert await emulator.client.violations() == []
+        world.let_go()

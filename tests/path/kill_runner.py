@@ -18,6 +18,7 @@ import signal
 import socket
 import sys
 import traceback
+from datetime import UTC
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,7 +26,12 @@ from tempfile import TemporaryDirectory
 from aouo.app.serve import open_app, start
 from aouo.config.file import load_settings
 from aouo.dashboard.listening import page
+from aouo.packs.actions.corrections import hear
+from aouo.packs.actions.phrases import Phrases
+from aouo.packs.actions.slots import Here
+from aouo.packs.library import scan
 from aouo.plumbing import failpoint
+from aouo.plumbing.clock import SystemClock
 from aouo.plumbing.home import Home
 
 LATE = (
@@ -54,11 +60,16 @@ def main() -> None:
 
 
 def _warm_up() -> None:
-    """Do once what every life would do again: imports, and what a first start costs."""
+    """Do once what every life would do again: imports, what a first start costs, and the first
+    message."""
     for module in LATE:
         import_module(module)
+    words, here = "What is the capital of France?", Here(SystemClock().now(), UTC, "en")
     with TemporaryDirectory() as folder:
-        asyncio.run(_open(Home(Path(folder))))
+        asyncio.run(_open(home := Home(Path(folder))))
+        packs = scan(home.packs).packs.values()
+    Phrases([phrase for pack in packs for phrase in pack.phrases]).match(words, here, ())
+    hear(words, here)
 
 
 async def _open(home: Home) -> None:

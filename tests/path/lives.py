@@ -21,10 +21,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from aouo.emulator import ADA, ChatMessage, Emulator
+from aouo.emulator import ADA, ChatMessage
 from aouo.plumbing.home import Home
 from tests.fakes.databases import put_database
 from tests.fakes.model_server import Body, ModelServer, Reply
+from tests.fakes.telegram import LocalTelegram
 from tests.path.kill_runner import STDERR
 from tests.path.world import ROOT, without_receipt
 
@@ -83,7 +84,7 @@ class Place:
     """One home, one Telegram, one model service, and the lives that follow each other there."""
 
     def __init__(
-        self, home: Home, emulator: Emulator, model: ModelServer, *, runner_port: int
+        self, home: Home, emulator: LocalTelegram, model: ModelServer, *, runner_port: int
     ) -> None:
         self.home = home
         self.emulator = emulator
@@ -326,7 +327,7 @@ async def place(
     home.create()
     if has_tables:
         put_database(home.database)
-    emulator = Emulator(parts=parts)
+    emulator = LocalTelegram(parts=parts)
 
     def heard(body: Body) -> Reply | str:
         emulator.signal.bump()

@@ -21,7 +21,7 @@ from tests.path.world import ADA, World
 TURNS = 20
 AT_THE_FIRST_POLL = {"modules": 480, "ours": 52}
 A_TURN = {
-    "statements": 108,  # two more since /model: which one was chosen here, in its own read
+    "statements": 110,  # two for whose data a turn uses, two for the model chosen by /model
     "transactions": 6,
     "durable": 3,
     "reads": 9,

@@ -18,9 +18,9 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from aouo.emulator.models import ModelService, profile
-from aouo.emulator.models.asked import _NOTE
 from tests.fakes.model_server import Says
+from tests.fakes.models import ModelService, profile
+from tests.fakes.models.asked import _NOTE
 from tests.path.looking import cut_off, said, settled
 from tests.path.packs.test_installing import install, shopping, tap
 from tests.path.reloading.following import save, swap
@@ -92,7 +92,7 @@ async def a_text(world: World, calls: Calls, tmp_path: Path) -> None:
     world.model.reply(Says(calls=(persist("save", data={"text": "milk"}),)))
     async with world.running() as bot:
         calls.on = True
-        await bot.ask("remember the milk")
+        await bot.ask("the milk is cold")
         await settled(bot)
 
 

@@ -25,7 +25,10 @@ WRITERS = {
     "agent/tools/asks.py": {"mkdir"},  # the folder itself
     "agent/tools/msg.py": {"mkdir"},  # the folder itself
     "agent/tools/pack_tools.py": {"mkdir", "open"},  # the folder itself; the gate to the network
-    "agent/documents/feeds.py": {"replace"},  # of times
+    # of times
+    "agent/documents/calendar_lines.py": {"replace"},
+    "agent/documents/calendars.py": {"replace"},
+    "agent/documents/feeds.py": {"replace"},  # of a value
     "agent/documents/office.py": {"open"},  # a part of an archive in memory
     "agent/documents/sheets.py": {"open"},
     "guard/paths.py": {"open"},  # reads, by the descriptor of the folder

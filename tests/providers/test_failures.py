@@ -15,6 +15,7 @@ from aouo.facts.errors import (
     ContentFiltered,
     ModelGone,
     NoModelService,
+    NotServed,
     PlanTooSmall,
     PromptTooLong,
     ProviderAuth,
@@ -29,7 +30,7 @@ from aouo.facts.errors import (
     ToolsRefused,
     UnexplainedRefusal,
 )
-from aouo.providers.failures import AnswerTooLarge, NotServed, ParameterRefused, refused
+from aouo.providers.failures import AnswerTooLarge, ParameterRefused, refused
 from aouo.providers.formats.chat_requests import encode
 from aouo.providers.room import _room_left
 from aouo.providers.service import _is_nearby

@@ -18,6 +18,7 @@ from aouo.facts.errors import (
     ProviderRejected,
     ScopeMissing,
     ToolsRefused,
+    UnexplainedRefusal,
 )
 from aouo.facts.transcript import (
     AssistantSaid,
@@ -29,7 +30,6 @@ from aouo.facts.transcript import (
     UserSaid,
 )
 from aouo.providers.dialect import Dialects, first_dialect
-from aouo.providers.failures import UnexplainedRefusal
 from aouo.providers.service import CompatibleModel
 from tests.fakes.model_server import Body, Fails, ModelServer, Reply, Says
 

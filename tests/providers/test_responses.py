@@ -13,9 +13,6 @@ import aiohttp
 import pytest
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from aouo.emulator.models.asked import read
-from aouo.emulator.models.chat import answer_of
-from aouo.emulator.models.responses import line, pieces
 from aouo.facts.errors import (
     ContentFiltered,
     PromptTooLong,
@@ -50,6 +47,9 @@ from aouo.providers.formats.responses_requests import (
 from aouo.providers.order import in_order
 from aouo.providers.service import CompatibleModel
 from tests.fakes.model_server import CallPart, Fails, ModelServer, Says
+from tests.fakes.models.asked import read
+from tests.fakes.models.chat import answer_of
+from tests.fakes.models.responses import line, pieces
 
 KEY = "sk-very-secret"
 HELLO = ModelRequest("You are kind.", (UserSaid("Hello"),), ())
@@ -446,7 +446,11 @@ def test_a_body_in_pieces_is_the_body_to_the_byte() -> None:
     says = Says("Well.", (CallPart("add", {"row": "é"}, "c1"),), thoughts="Hm.")
     reader.feed(streamed(says, "mödel"))
     said = reader.finish().said
-    foreign = AssistantSaid("Hi", (), '{"wire": "chat", "provider": "deepseek", "thoughts": "hm"}')
+    foreign = AssistantSaid(
+        "Hi",
+        (),
+        '{"wire": "chat", "provider": "deepseek", "model": "m", "message": {}, "calls": []}',
+    )
     history = (UserSaid("\ud83d é"), said, ToolReturned("c1", "add", "ok"), foreign, UserSaid("Hm"))
     bodies = ResponsesBodies(model="mödel", provider="openai", bytes_max=1_500)
     for upto in (1, 3, 5, 5):

@@ -1,6 +1,6 @@
 """aouo's own model code against every family's rules: one behaviour a test, each profile a column.
 
-The local services refuse what the real ones refuse (`aouo.emulator.models`), so that a green cell
+The local services refuse what the real ones refuse (`tests.fakes.models`), so that a green cell
 means: this works there, as far as anybody wrote down how the service behaves.
 """
 
@@ -19,8 +19,6 @@ import pytest
 
 from aouo.app.services import model_of
 from aouo.config.settings import Settings
-from aouo.emulator.models import CallPart, ModelService, Says, names, profile
-from aouo.emulator.models.telling import Fails
 from aouo.facts.errors import (
     ContentFiltered,
     ModelGone,
@@ -53,6 +51,8 @@ from aouo.facts.transcript import (
 from aouo.plumbing.resources import Holder
 from aouo.providers.refusals import refuses_pictures
 from tests.fakes.clock import FastClock
+from tests.fakes.models import CallPart, ModelService, Says, names, profile
+from tests.fakes.models.telling import Fails
 from tests.sampling import FAMILIES, taking
 
 WAIT_S = 20.0
@@ -214,7 +214,10 @@ async def test_calls_of_another_service_are_taken_into_the_history(
 ) -> None:
     """Findings 21 and 22: a fallback, or a change of provider in the middle."""
     call = ToolCall("call_0123456789abcdef", "add", '{"row": "milk"}')
-    native = '{"wire": "chat", "provider": "nobody", "thoughts": "I add it."}'
+    native = (
+        '{"wire": "chat", "provider": "nobody", "model": "m", '
+        '"message": {"reasoning_content": "I add it."}, "calls": [{}]}'
+    )
     before = (HELLO, AssistantSaid("", (call,), native), ToolReturned(call.id, "add", "done"))
 
     await answered(model, asked(*before, AssistantSaid("Done."), UserSaid("Thanks")))

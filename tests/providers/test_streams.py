@@ -11,11 +11,11 @@ from dataclasses import dataclass
 import aiohttp
 import pytest
 
-from aouo.emulator.models import ModelService, Says, profile
-from aouo.emulator.models.service import KEY
 from aouo.facts.errors import ProviderAuth, ProviderBusy, ProviderError, ProviderTimeout
 from aouo.facts.ports import ChatModel
 from aouo.facts.transcript import Finished, FinishReason, ModelEvent, TextDelta, Usage
+from tests.fakes.models import ModelService, Says, profile
+from tests.fakes.models.service import KEY
 from tests.providers.test_services import HELLO, WAIT_S, answered, bare, made, refusal
 
 

@@ -63,7 +63,7 @@ def test_anything_else_is_no_command(text: str) -> None:
         ("--a=", (), {"a": "true"}),
         ("''", ("",), {}),
         ("-- x", ("--", "x"), {}),
-        ("a'b c'd", ("ab cd",), {}),
+        ("a'b c'd qu'il", ("a'b", "c'd", "qu'il"), {}),
         ('--name="Tea time" x', ("x",), {"name": "Tea time"}),
         ('--a "--b"', (), {"a": "--b"}),
         ('“a b” „c d“ ”e f" x', ("a b", "c d", "e f", "x"), {}),

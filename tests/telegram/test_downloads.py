@@ -10,11 +10,12 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from aouo.emulator import ADA, Emulator
+from aouo.emulator import ADA
 from aouo.facts.attachments import Attachment
 from aouo.facts.errors import FileNotFetched
 from aouo.telegram.api import _PUBLIC, _PUBLIC_URL, _TRIES, Downloads, TelegramApi
 from tests.fakes.clock import FastClock
+from tests.fakes.telegram import LocalTelegram
 
 
 @asynccontextmanager
@@ -30,7 +31,7 @@ async def downloads(base_url: str, token: str, limit_bytes: int = 0) -> AsyncGen
         )
 
 
-async def sent(telegram: Emulator, content: bytes) -> Attachment:
+async def sent(telegram: LocalTelegram, content: bytes) -> Attachment:
     message = await telegram.client.send_file(ADA, ADA, "document", content)
     detail = message.raw["document"]
     return Attachment("document", detail["file_id"], size_bytes=detail["file_size"])
@@ -43,7 +44,7 @@ def left_in(folder: Path) -> list[str]:
 async def test_a_file_arrives_whole_and_only_for_us(tmp_path: Path) -> None:
     to = tmp_path / "media" / "tg_1" / "1_0_file"
     async with (
-        Emulator() as telegram,
+        LocalTelegram() as telegram,
         downloads(telegram.base_url, telegram.token) as fetches,
     ):
         content = bytes(range(256)) * 4_000
@@ -69,7 +70,7 @@ async def test_a_file_larger_than_it_was_said_to_be_is_stopped_and_not_kept(
     tmp_path: Path,
 ) -> None:
     async with (
-        Emulator() as telegram,
+        LocalTelegram() as telegram,
         downloads(telegram.base_url, telegram.token, limit_bytes=1_000) as fetches,
     ):
         item = await sent(telegram, bytes(5_000))
@@ -84,7 +85,7 @@ async def test_what_passes_is_tried_again_and_half_a_file_is_never_kept(
     tmp_path: Path, kind: str
 ) -> None:
     async with (
-        Emulator() as telegram,
+        LocalTelegram() as telegram,
         downloads(telegram.base_url, telegram.token) as fetches,
     ):
         item = await sent(telegram, bytes(500_000))
@@ -102,7 +103,7 @@ async def test_what_passes_is_tried_again_and_half_a_file_is_never_kept(
 
 async def test_flood_control_is_waited_out(tmp_path: Path) -> None:
     async with (
-        Emulator() as telegram,
+        LocalTelegram() as telegram,
         downloads(telegram.base_url, telegram.token) as fetches,
     ):
         item = await sent(telegram, b"hello")
@@ -115,7 +116,7 @@ async def test_flood_control_is_waited_out(tmp_path: Path) -> None:
 
 async def test_a_file_that_nobody_has_any_more_is_gone(tmp_path: Path) -> None:
     async with (
-        Emulator() as telegram,
+        LocalTelegram() as telegram,
         downloads(telegram.base_url, telegram.token) as fetches,
     ):
         await telegram.client.fault(
@@ -130,7 +131,7 @@ async def test_a_file_that_nobody_has_any_more_is_gone(tmp_path: Path) -> None:
 async def test_a_disk_that_takes_nothing_is_a_file_that_could_not_be_had(tmp_path: Path) -> None:
     (tmp_path / "media").write_text("not a folder")
     async with (
-        Emulator() as telegram,
+        LocalTelegram() as telegram,
         downloads(telegram.base_url, telegram.token) as fetches,
     ):
         item = await sent(telegram, b"hello")

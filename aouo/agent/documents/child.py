@@ -13,6 +13,7 @@ import resource
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict
+from datetime import datetime
 from typing import Any
 
 from aouo.agent.documents import html, kinds
@@ -89,18 +90,34 @@ def _main() -> None:
     _limit("RLIMIT_CPU", _CPU_S)
     _limit("RLIMIT_FSIZE", 0)
     _limit("RLIMIT_CORE", 0)
+    answer: dict[str, Any]
     try:
         data = sys.stdin.buffer.read()
-        kind = job["kind"] or kinds.kind_of(data, job["name"])
-        said: dict[str, Any] = {**asdict(_read(data, kind, job)), "kind": kind}
+        if job["kind"] == "feed":
+            answer = _sent(data, job)
+        else:
+            kind = job["kind"] or kinds.kind_of(data, job["name"])
+            answer = {**asdict(_read(data, kind, job)), "kind": kind}
     except Unreadable as error:
-        said = {"problem": str(error)}
+        answer = {"problem": str(error)}
     except MemoryError:
-        said = {"problem": "It needs more memory than a document may."}
+        answer = {"problem": "It needs more memory than a document may."}
     except Exception as error:  # noqa: BLE001 - any failure on a stranger's file is an answer
-        said = {"problem": f"It could not be read ({type(error).__name__}); it may be damaged."}
-    sys.stdout.write(json.dumps(said))
+        answer = {"problem": f"It could not be read ({type(error).__name__}); it may be damaged."}
+    sys.stdout.write(json.dumps(answer))
     sys.stdout.flush()
+
+
+def _sent(data: bytes, job: dict[str, Any]) -> dict[str, Any]:
+    """Return what is read of a feed or a calendar, nothing if it is neither."""
+    from aouo.agent.documents import entries, feeds
+    from aouo.plumbing.zones import zone_of
+
+    now, zone = datetime.fromisoformat(job["now"]), zone_of(job["zone"])
+    try:
+        return {"sent": asdict(feeds.read(data, now, zone, job["url"]))}
+    except entries.NotAFeed:
+        return {"sent": None}
 
 
 def _limit(name: str, value: int) -> None:

@@ -1,255 +1,136 @@
-"""Reads what an address of a feed or a calendar sends: RSS and Atom by feedparser, iCalendar here.
+"""Reads what an address of a feed or a calendar sends: RSS and Atom by feedparser, JSON Feed here.
 
-Of a calendar (RFC 5545) come the events of the days around now, each recurrence one, at their local
-times; rules are dateutil's. No clock and no network is used here.
+No clock and no network is used.
 """
 
 from __future__ import annotations
 
 import html
+import json
 import re
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, tzinfo
-from io import BytesIO, StringIO
-from typing import Any, Literal, TypeAlias, cast
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime, tzinfo
+from io import BytesIO
+from typing import Any, TypeAlias, cast
 from urllib.parse import urljoin
-from zoneinfo import ZoneInfo
 
-ENTRIES_MAX, _TITLE_MAX = 500, 300
-BACK, AHEAD = timedelta(days=1), timedelta(days=60)
-_LIMIT_S, _RULES_MAX = 5.0, 2_000
-_TAG = re.compile(r"<[^>]{0,2000}>")
-_OFTEN = re.compile(r"FREQ=(SECONDLY|MINUTELY|HOURLY)", re.IGNORECASE)
-_Zones: TypeAlias = Mapping[str, tzinfo]
+from aouo.agent.documents import calendars, entries, kinds
+from aouo.agent.documents.entries import ENTRIES_MAX, Entry, NotAFeed, Sent
+
+_HEAD_BYTES = 200_000
+_Item: TypeAlias = tuple[datetime | None, Entry]
 
 
-class NotAFeed(ValueError):
-    """What came is neither a feed nor a calendar; says why, for people."""
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One thing that was read: `starts` and `ends` are local, `2026-03-01 09:00`, a day alone if it
-    has no time, "" = none."""
-
-    uid: str
-    title: str
-    link: str = ""
-    starts: str = ""
-    ends: str = ""
-    place: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Sent:
-    """What an address sent, its newest or next entries."""
-
-    kind: Literal["feed", "calendar"]
-    title: str
-    entries: tuple[Entry, ...]
-
-
-def read(body: bytes, now: datetime, zone: tzinfo) -> Sent:
-    """Read a feed or a calendar.
+def read(body: bytes, now: datetime, zone: tzinfo, url: str = "") -> Sent:
+    """Read the feed or the calendar that is at `url`.
 
     Raises:
-        NotAFeed: it is neither, or takes too long.
+        NotAFeed: it is neither.
     """
+    body = _in_utf8(body)
     if b"BEGIN:VCALENDAR" in body[:4_000].upper():
-        return _calendar(body.decode("utf-8-sig", "replace"), now, zone)
-    return _feed(body, zone)
+        # lines are folded at bytes, which may be in the middle of a letter
+        text, _ = kinds.decoded(re.sub(rb"(?:\r\n|\r|\n)[ \t]", b"", body))
+        return calendars.read(text, now, zone)
+    title, items = _json(body) if body.lstrip()[:1] == b"{" else _xml(body)
+    if len(items) > ENTRIES_MAX:
+        oldest = datetime.min.replace(tzinfo=UTC)
+        items = sorted(items, key=lambda item: item[0] or oldest, reverse=True)
+    read_entries = (_entry(at, entry, zone, url) for at, entry in items[:ENTRIES_MAX])
+    return Sent("feed", title, tuple(read_entries), len(items[ENTRIES_MAX:]))
+
+
+def _in_utf8(body: bytes) -> bytes:
+    """Return a text in UTF-16, which may not say so, in UTF-8; others as they are."""
+    if b"\0" not in body[:100]:
+        return body.removeprefix(b"\xef\xbb\xbf")
+    little = body[:2] == b"\xff\xfe" or body[1:2] == b"\0"
+    text = body.decode("utf-16-le" if little else "utf-16-be", "replace").removeprefix("\ufeff")
+    return re.sub(r"^(<\?xml[^>]{0,100}?)encoding=\S+?(?=[\s?])", r"\1", text).encode()
+
+
+def _entry(at: datetime | None, entry: Entry, zone: tzinfo, url: str) -> Entry:
+    """Return an entry with its local time, and with its address as seen from that of the feed."""
+    try:
+        starts = f"{at.astimezone(zone):%Y-%m-%d %H:%M}" if at else ""
+        link = urljoin(url, entry.link) if entry.link else ""
+    except (ValueError, OverflowError):  # of the year 1; of a host that is none
+        starts = link = ""
+    link = link if re.match(r"https?://\S{1,2000}$", link) else ""
+    return replace(entry, link=link, starts=starts)
 
 
 _LINK = re.compile(r"<link\b[^>]{0,1000}>", re.IGNORECASE)
 _ATTRIBUTE = re.compile(r"""([\w-]+)\s*=\s*["']?([^"'\s>]+)""")
-_HEAD_BYTES = 200_000
 
 
 def linked(page: bytes, url: str) -> str:
     """Return the address of the feed that a page at `url` names, "" = it names none."""
     for tag in _LINK.findall(page[:_HEAD_BYTES].decode("utf-8", "replace")):
-        said = {name.casefold(): value for name, value in _ATTRIBUTE.findall(tag)}
-        if re.fullmatch(r"application/(?:rss|atom)\+xml", said.get("type", "").casefold()):
-            return urljoin(url, html.unescape(said.get("href", "")))
+        attributes = {key.casefold(): value for key, value in _ATTRIBUTE.findall(tag)}
+        kind = attributes.get("type", "").casefold()
+        if re.fullmatch(r"application/(?:(?:rss|atom)\+xml|feed\+json)", kind):
+            return urljoin(url, html.unescape(attributes.get("href", "")))
     return ""
 
 
-def _feed(body: bytes, zone: tzinfo) -> Sent:
+def _xml(body: bytes) -> tuple[str, list[_Item]]:
     import feedparser
 
     parse = cast("Callable[..., Any]", feedparser.parse)
-    found: Any = parse(BytesIO(body), sanitize_html=False, resolve_relative_uris=False)
-    if not found.get("version") and not found.entries:
+    feed: Any = parse(BytesIO(body), sanitize_html=False, resolve_relative_uris=False)
+    if not feed.get("version") and not feed.entries:
         raise NotAFeed("not-a-feed")
-    entries = [_item(one, zone) for one in found.entries[:ENTRIES_MAX]]
-    return Sent("feed", _plain(found.feed.get("title", "")), tuple(entries))
+    return _words(feed.feed, "title"), [_xml_item(item) for item in feed.entries]
 
 
-def _item(one: Any, zone: tzinfo) -> Entry:
-    link = str(one.get("link", ""))
-    title = _plain(one.get("title", "")) or _plain(one.get("summary", ""))
-    at = one.get("published_parsed") or one.get("updated_parsed")
-    said = ""
-    if at:
-        utc = datetime(*at[:6], tzinfo=UTC)
-        said = f"{utc.astimezone(zone):%Y-%m-%d %H:%M}"
-    uid = str(one.get("id", "")) or link or title
-    return Entry(uid[:500], title, link if link.startswith(("http://", "https://")) else "", said)
+def _xml_item(item: Any) -> _Item:
+    links: list[Mapping[str, str]] = item.get("links", [])
+    media: list[Mapping[str, str]] = item.get("media_content", [])
+    files = (file.get("href", "") for file in links if file.get("rel") == "enclosure")
+    addresses = (str(item.get("link") or ""), *files, *(file.get("url", "") for file in media))
+    link = next(filter(None, addresses), "")
+    title = _words(item, "title") or _words(item, "summary")
+    return _xml_date(item), Entry(entries.name(str(item.get("id") or ""), link, title), title, link)
 
 
-def _plain(text: object) -> str:
-    words = " ".join(html.unescape(_TAG.sub(" ", str(text))).split())
-    return words if len(words) <= _TITLE_MAX else f"{words[: _TITLE_MAX - 1]}…"
-
-
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """One property: `DTSTART;TZID=Europe/Berlin:20260301T090000`."""
-
-    name: str
-    options: dict[str, str]
-    value: str
-
-    @property
-    def text(self) -> str:
-        said = self.value.replace("\\n", " ").replace("\\N", " ")
-        return _plain(re.sub(r"\\([,;\\])", r"\1", said))
-
-
-def _calendar(text: str, now: datetime, zone: tzinfo) -> Sent:
-    until_s, first = time.monotonic() + _LIMIT_S, (now - BACK).astimezone(zone)
-    lines = list(_lines(text))
-    title = next((one.text for one in lines if one.name == "X-WR-CALNAME"), "")
-    events, zones = _events(lines), _zones(text)
-    moved = {(_said(one, "UID"), _said(one, "RECURRENCE-ID")) for one in events}
-    found: list[Entry] = []
-    for event in events[:_RULES_MAX]:
-        if time.monotonic() > until_s:
-            raise NotAFeed("too-long")
-        if _said(event, "STATUS") != "CANCELLED":
-            found += _occurrences(event, moved, zones, zone, (first, now + AHEAD))
-    found.sort(key=lambda one: one.starts)
-    return Sent("calendar", title, tuple(found[:ENTRIES_MAX]))
-
-
-def _lines(text: str) -> Iterator[_Line]:
-    unfolded = re.sub(r"\r?\n[ \t]", "", text)
-    for line in unfolded.splitlines():
-        head, _, value = line.partition(":")
-        if '"' in head:  # a quoted option may hold a colon
-            found = re.match(r'((?:[^":]|"[^"]*")*):(.*)', line)
-            head, value = (found[1], found[2]) if found else (head, value)
-        name, *options = head.split(";")
-        pairs = (option.partition("=") for option in options)
-        yield _Line(name.upper(), {key.upper(): said.strip('"') for key, _, said in pairs}, value)
-
-
-def _events(lines: Sequence[_Line]) -> list[list[_Line]]:
-    events: list[list[_Line]] = []
-    inside: list[str] = []
-    for line in lines:
-        if line.name == "BEGIN":
-            inside.append(line.value.upper())
-            if inside[-1] == "VEVENT":
-                events.append([])
-        elif line.name == "END" and inside:
-            inside.pop()
-        elif inside[-1:] == ["VEVENT"]:
-            events[-1].append(line)
-    return events
-
-
-def _zones(text: str) -> _Zones:
-    """Return the zones that the calendar itself describes, by their names in it."""
-    from dateutil.tz import tzical
-
-    found = re.findall(r"BEGIN:VTIMEZONE.*?END:VTIMEZONE", text, re.DOTALL)
-    named: dict[str, tzinfo] = {}
-    for one in found[:20]:
-        try:
-            read: Any = tzical(StringIO(f"BEGIN:VCALENDAR\n{one}\nEND:VCALENDAR\n"))
-            named |= {key: read.get(key) for key in read.keys()}  # noqa: SIM118 - no mapping
-        except (ValueError, AttributeError):
-            continue
-    return named
-
-
-def _said(event: Sequence[_Line], name: str) -> str:
-    return next((line.value for line in event if line.name == name), "")
-
-
-def _occurrences(
-    event: Sequence[_Line],
-    moved: set[tuple[str, str]],
-    zones: _Zones,
-    zone: tzinfo,
-    window: tuple[datetime, datetime],
-) -> Iterator[Entry]:
-    def moments(name: str) -> list[datetime]:
-        lines = (line for line in event if line.name == name)
-        return [at for line in lines for at in _moments(line, zones, zone)]
-
-    starts, ends, gone = moments("DTSTART"), moments("DTEND"), set(moments("EXDATE"))
-    if not starts:
-        return
-    start, uid = starts[0], _said(event, "UID")
-    whole = any(line.name == "DTSTART" and "T" not in line.value for line in event)
-    title = next((line.text for line in event if line.name == "SUMMARY"), "")
-    place = next((line.text for line in event if line.name == "LOCATION"), "")
-    takes = max(ends[0] - start, timedelta()) if ends else timedelta()
-    known = {said for other, said in moved if other == uid and said}
-    shown = "%Y-%m-%d" if whole else "%Y-%m-%d %H:%M"
-    for at in dict.fromkeys((*_recurring(start, _said(event, "RRULE"), window), *moments("RDATE"))):
-        written = {f"{at:%Y%m%dT%H%M%S}", f"{at:%Y%m%d}", f"{at.astimezone(UTC):%Y%m%dT%H%M%SZ}"}
-        if at in gone or (known & written and not _said(event, "RECURRENCE-ID")):
-            continue
-        if at + takes >= window[0] and at <= window[1]:
-            till = at + takes
-            here, until = (at, till) if whole else (at.astimezone(zone), till.astimezone(zone))
-            yield Entry(uid, title, "", here.strftime(shown), until.strftime(shown), place)
-
-
-def _recurring(start: datetime, rule: str, window: tuple[datetime, datetime]) -> list[datetime]:
-    """Return the moments of a rule within the window, by the wall clock of their zone."""
-    from dateutil.rrule import rrulestr
-
-    if not rule or _OFTEN.search(rule):
-        return [start]
-    own, wall = start.tzinfo, start.replace(tzinfo=None)
-
-    def until(found: re.Match[str]) -> str:
-        local = datetime.fromisoformat(found[1]).astimezone(own)
-        return f"UNTIL={local:%Y%m%dT%H%M%S}"
-
+def _xml_date(item: Any) -> datetime | None:
+    dates = (dict[str, Any].get(item, name) for name in ("published_parsed", "updated_parsed"))
+    parsed = next(filter(None, dates), None)  # `get` of its own warns
     try:
-        plain = re.sub(r"UNTIL=(\d{8}T\d{6}Z)", until, rule)
-        after, before = (one.astimezone(own).replace(tzinfo=None) for one in window)
-        found = rrulestr(plain, dtstart=wall).between(after - timedelta(days=32), before, inc=True)
-    except (ValueError, TypeError, OverflowError):
-        return [start]
-    return [at.replace(tzinfo=own) for at in found[:ENTRIES_MAX]]
+        return datetime(*parsed[:6], tzinfo=UTC) if parsed else None
+    except ValueError:  # the 60th second, the year 0
+        return None
 
 
-def _moments(line: _Line, zones: _Zones, zone: tzinfo) -> list[datetime]:
-    """Return the moments of a property; a day is its midnight, and what names no zone is ours."""
-    found: list[datetime] = []
-    named = line.options.get("TZID", "")
-    for part in line.value.split(","):
-        said = re.match(r"(\d{8})(?:T(\d{6})(Z?))?", part.strip())
-        try:
-            wall = datetime.fromisoformat(f"{said[1]}T{said[2] or '000000'}") if said else None
-        except ValueError:
-            continue
-        if said and wall:
-            own = UTC if said[3] else _zone(named, zones) if named and said[2] else None
-            found.append(wall.replace(tzinfo=own or zone))
-    return found
+def _words(holder: Any, name: str) -> str:
+    """Return a text of a feed: of HTML its words, of plain text itself."""
+    is_plain = holder.get(f"{name}_detail", {}).get("type") == "text/plain"
+    return (entries.line if is_plain else entries.plain)(holder.get(name, ""))
 
 
-def _zone(name: str, zones: _Zones) -> tzinfo | None:
+def _json(body: bytes) -> tuple[str, list[_Item]]:
+    """Read a JSON Feed. Source: jsonfeed.org/version/1.1"""
     try:
-        return ZoneInfo(name.lstrip("/"))
-    except (ValueError, OSError, KeyError):
-        return zones.get(name)
+        feed: Any = json.loads(body)
+        if "jsonfeed.org" not in str(feed.get("version")):
+            raise NotAFeed("not-a-feed")
+        items: list[Any] = [item for item in feed.get("items") or () if hasattr(item, "get")]
+        return entries.line(feed.get("title", "")), [_json_item(item) for item in items]
+    except (ValueError, AttributeError, TypeError, RecursionError) as error:
+        raise NotAFeed("not-a-feed") from error
+
+
+def _json_item(item: Any) -> _Item:
+    files = (str(file.get("url", "")) for file in item.get("attachments") or ())
+    addresses = (str(item.get(key) or "") for key in ("url", "external_url"))
+    link = next(filter(None, (*addresses, *files)), "")
+    title = entries.line(item.get("title") or item.get("summary") or item.get("content_text") or "")
+    title = title or entries.plain(item.get("content_html") or "")
+    try:
+        at = datetime.fromisoformat(str(item.get("date_published")))
+        at = at if at.tzinfo else at.replace(tzinfo=UTC)
+    except ValueError:
+        at = None
+    return at, Entry(entries.name(str(item.get("id") or ""), link, title), title, link)

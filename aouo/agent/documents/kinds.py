@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import codecs
 import re
+import unicodedata
 import zipfile
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from io import BytesIO
 from itertools import islice
@@ -44,7 +46,7 @@ def kind_of(data: bytes, name: str) -> _Kind:
         return _packed(data)
     if what := next((what for start, what in _BY_MAGIC if data.startswith(start)), _medium(data)):
         raise Unreadable(f"This is {what}, no document that can be read.")
-    if b"\0" in data[:4096] and not data.startswith((b"\xff\xfe", b"\xfe\xff")):
+    if b"\0" in data[:_LOOKED_AT_BYTES] and not utf_16_of(data):
         raise Unreadable("This is no text and no kind of document that is known here.")
     suffix = name.lower().rpartition(".")[2]
     if suffix in ("csv", "tsv"):
@@ -97,6 +99,29 @@ def _instead(holds: Callable[[str], bool]) -> str:
     return f"This is {what}. Its content is not read here."
 
 
+_LOOKED_AT_BYTES = 4096
+_SPACES = "\t\n\r\f"
+
+
+def utf_16_of(data: bytes) -> str:
+    """Return the codec of text in UTF-16, "" = it is none: by its byte order mark, or else by what
+    it holds, since many programs write none."""
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    start = data[:_LOOKED_AT_BYTES]
+    if 0 not in start or len(data) % 2:
+        return ""
+    ascii_signs = dict[str, int]()
+    for codec in ("utf-16-le", "utf-16-be"):
+        with suppress(ValueError):
+            text = codecs.getincrementaldecoder(codec)().decode(start)
+            kinds = {unicodedata.category(sign) for sign in text if sign not in _SPACES}
+            if kinds.isdisjoint({"Cc", "Cn", "Co"}):
+                ascii_signs[codec] = sum(sign.isascii() for sign in text)
+    best = max(ascii_signs, key=lambda codec: ascii_signs[codec], default="")
+    return best if ascii_signs.get(best) else ""
+
+
 _GOOD_FOR_BAD = 5
 """So many signs beyond ASCII that are right for each that is not: it is UTF-8 all the same."""
 _NO_CHARSETS = frozenset({"punycode", "idna", "undefined", "unicode_escape", "raw_unicode_escape"})
@@ -109,12 +134,12 @@ def text_of(data: bytes, charset: str = "") -> str:
 
 
 def decoded(data: bytes, charset: str = "") -> tuple[str, str]:
-    """Decode bytes: by their byte order mark, as declared, as UTF-8, else as chardet guesses.
+    """Decode bytes: as UTF-16 if they are that, as declared, as UTF-8, else as chardet guesses.
 
     Returns the text, and a note where it may be wrong, "" = it is certain.
     """
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return data.decode("utf-16", "replace"), ""
+    if codec := utf_16_of(data):
+        return data.decode(codec, "replace"), ""
     for name in (charset, "utf-8-sig"):
         try:
             kind = codecs.lookup(name or "utf-8-sig").name

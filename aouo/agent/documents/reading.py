@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 from contextlib import nullcontext, suppress
+from datetime import datetime, tzinfo
 from typing import IO, Any
 
+from aouo.agent.documents.entries import Entry, NotAFeed, Sent
 from aouo.agent.documents.kinds import Extract
 from aouo.facts.errors import ToolFailed
 from aouo.plumbing import children
@@ -39,7 +41,29 @@ async def read(
     """
     job = {"name": name, "range": wanted, "kind": kind, "charset": charset, "base_url": base_url}
     async with room or nullcontext():
-        return _extract_of(await _answered(source, json.dumps(job), limit_s))
+        return Extract(**_parsed(await _answered(source, json.dumps(job), limit_s)))
+
+
+async def read_feed(
+    body: bytes, now: datetime, zone: tzinfo, url: str, room: asyncio.Semaphore
+) -> Sent:
+    """Read the feed or the calendar that `url` sent.
+
+    Raises:
+        NotAFeed: it is neither, or it is damaged or takes too long to read.
+    """
+    # a zone without a name is that of this machine
+    name = getattr(zone, "key", "")
+    job = {"kind": "feed", "now": now.isoformat(), "zone": name, "url": url}
+    try:
+        async with room:
+            sent: Any = _parsed(await _answered(body, json.dumps(job), _LIMIT_S))["sent"]
+    except ToolFailed as error:
+        raise NotAFeed("too-long") from error
+    if sent is None:
+        raise NotAFeed("not-a-feed")
+    sent["entries"] = tuple(Entry(**entry) for entry in sent["entries"])
+    return Sent(**sent)
 
 
 async def _answered(source: IO[bytes] | bytes, job: str, limit_s: float) -> bytes:
@@ -76,11 +100,11 @@ async def _answer(process: asyncio.subprocess.Process, data: bytes | None) -> by
     return bytes(said)
 
 
-def _extract_of(answer: bytes) -> Extract:
+def _parsed(answer: bytes) -> dict[str, Any]:
     try:
-        said: dict[str, Any] = json.loads(answer)
+        parsed: dict[str, Any] = json.loads(answer)
     except (ValueError, RecursionError) as error:
         raise ToolFailed("It took too much to read: the file is damaged or too large.") from error
-    if "problem" in said:
-        raise ToolFailed(str(said["problem"]))
-    return Extract(**said)
+    if "problem" in parsed:
+        raise ToolFailed(str(parsed["problem"]))
+    return parsed

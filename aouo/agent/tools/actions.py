@@ -9,31 +9,35 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, tzinfo
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
+from aouo.agent.charts import most_rows
 from aouo.agent.tools.asks import drawn, show
 from aouo.agent.tools.cron import id_of
 from aouo.agent.tools.feeds import Feeds
 from aouo.agent.tools.mcp import RawArguments, links_in
+from aouo.agent.tools.named_rows import row_of, worded
 from aouo.agent.tools.pack_tools import EMPTY
 from aouo.agent.tools.registry import Does, Tool, ToolContext
 from aouo.agent.tools.reminders import Reminders
 from aouo.agent.tools.undo import UNDO
 from aouo.facts.errors import ToolFailed
 from aouo.facts.events import Person
+from aouo.facts.letters import folded
 from aouo.facts.people import PEOPLE
 from aouo.facts.ports import Clock, stamp
-from aouo.packs.actions import phrases, slots
+from aouo.packs.actions import slots
 from aouo.packs.actions.declared import OUR_TOOLS, Action, Argument, Chart
+from aouo.packs.data.reading import ALL
 from aouo.packs.data.rows import Cell
-from aouo.packs.data.schema_guard import quoted
 from aouo.packs.data.storage import PackStore
 from aouo.packs.library import Library
 from aouo.packs.load import Pack
 from aouo.plumbing.web.envelope import said_by, unmarked
 from aouo.schedules.ticking import SILENT
-from aouo.words.catalogue import plural, text
+from aouo.words.catalogue import one_line, plural, text
 from aouo.words.schedules import text_in_words
 
 GROUP = "act"
@@ -42,13 +46,17 @@ _JSON_KINDS: Mapping[str, str] = {"int": "integer", "number": "number"}
 _HINTS: Mapping[str, str] = {
     "money": "an amount, such as 12.50 or 12.50 EUR",
     "date": "a day, such as 2026-03-01",
+    "days": "a day, week or month, such as last week or 2026-03-01/2026-03-31",
     "datetime": "a time, such as 2026-03-01T09:00",
     "duration": "minutes, or such as 2h",
     "recurrence": "such as every Monday at 9:00",
     "when": "a time, or such as every Monday at 9:00",
+    "new-time": "a time in place of the one it has: a day, a clock or both",
 }
-_LABELS_MAX = 500
-_PICTURED_ROWS = 400
+
+
+_LABEL_CHARS = 200
+"""Of what a row is called, in an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +91,12 @@ def _tool(pack: Pack, name: str, action: Action, doing: Bench, others: Mapping[s
     ours = action.tool in OUR_TOOLS
     named = action.tool if ours else f"{pack.name}__{action.tool}"
     other = others.get(named) if action.tool else None
-    body: dict[str, Any] = {"raw_schema": _schema(action), "__module__": __name__}
+    shown = _schema(action)
+    body: dict[str, Any] = {
+        "raw_schema": _with_keys(shown, action),
+        "model_json_schema": classmethod(lambda cls, *args, **how: shown),
+        "__module__": __name__,
+    }
     changes = action.writes or bool(other and other.mutates)
     sink: Does | None = other.sink if other else "own" if changes else "look"
     if action.tool in OUR_TOOLS and action.tool != "feeds":
@@ -116,12 +129,19 @@ def _schema(action: Action) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": needed}
 
 
+def _with_keys(schema: dict[str, Any], action: Action) -> dict[str, Any]:
+    """Return the schema of calls, in which buttons and forms may name rows by sealed keys."""
+    rows = {name: {"type": [*schema["properties"][name]["type"], "object"]} for name in action.rows}
+    return {**schema, "properties": {**schema["properties"], **rows}}
+
+
 def _property(takes: Argument) -> dict[str, Any]:
     kind = _JSON_KINDS.get(takes.kind)
     if takes.kind == "choice":
         return {"type": "string", "enum": list(takes.choices)}
     if takes.kind == "row":
-        return {"type": ["string", "integer"], "description": f"a row of {takes.table}"}
+        named = f"a row of {takes.table}: its key as an integer, or words that it is called by"
+        return {"type": ["string", "integer"], "description": named}
     kind = ["string", "integer"] if takes.kind == "duration" else kind
     hint = _HINTS.get(takes.kind)
     return {"type": kind or "string"} | ({"description": hint} if hint else {})
@@ -137,7 +157,8 @@ def _handler(
 
         def bind() -> tuple[PackStore | None, dict[str, object], dict[str, Cell]]:
             store = doing.open_store(pack.name, tenant) if _needs(action) else None
-            values, shown = bound(action, given, here, store)
+            values, shown = bound(pack, action, given, here, store, tenant)
+            shown |= {name: one_line(str(shown[name]), _LABEL_CHARS) for name in action.rows}
             return store, shown, {**values, **_given(context, doing.clock.now(), here)}
 
         def effect() -> tuple[dict[str, object], bool]:
@@ -154,16 +175,13 @@ def _handler(
                 undoable=action.undo,
                 source=", ".join(context.sources()),
             )
-            rows = cast("list[dict[str, object]]", found["found"])
+            rows, more = cast("list[dict[str, object]]", found["found"]), found.get("more")
             parts: dict[str, object] = {"changed": found["changed"], **shown}
-            lines = [
-                parts | {name: slots.amounts(_worded(value), here) for name, value in row.items()}
-                for row in rows
-            ]
+            lines = [parts | shown_cells(row, here) for row in rows]
             template = pack.said(here.language, action.row) if action.row else ""
-            parts = (lines[0] if lines else parts) | {
-                "rows": "\n".join(filled(template, line) for line in lines) if template else ""
-            }
+            listed = [filled(template, line) for line in lines if template]
+            listed += [text("actions.more-rows", count=more)] if listed and more else []
+            parts = (lines[0] if lines else parts) | {"rows": "\n".join(listed)}
             none = bool(action.sql) and action.undo and not found["changed"]
             return parts, not (none or (bool(action.find) and not rows))
 
@@ -191,13 +209,14 @@ def _handler(
             parts["result"] = await other.handler(other.parse(own), context, call_id)
             some = action.writes or unmarked(str(parts["result"])) != EMPTY
         if action.picture and some:
-            file = await asyncio.to_thread(_pictured, pack, action.picture, stored, doing, context)
-            if file is None:
-                some = False
-            else:
-                await show(file, "", context, f"{call_id}.picture")
-            if file and not action.answer and not action.row:
-                return ""
+            picture = await asyncio.to_thread(
+                _pictured, pack, action.picture, stored, doing, context
+            )
+            some = picture is not None
+            if picture:
+                await show(*picture, context, f"{call_id}.picture")
+                if not action.answer and not action.row:
+                    return ""
         quiet = context.facts.origin not in PEOPLE
         told = said(pack, action, parts, here.language, some=some, quiet=quiet)
         looks = store.source_in(" ".join(action.statements)) if store and told else ""
@@ -206,16 +225,24 @@ def _handler(
     return run
 
 
+def shown_cells(row: Mapping[str, object], here: slots.Here) -> dict[str, object]:
+    """Return the cells of a row as people read them."""
+    return {name: slots.localised(worded(value), here) for name, value in row.items()}
+
+
 def _pictured(
     pack: Pack, chart: Chart, values: Mapping[str, Cell], doing: Doing, context: ToolContext
-) -> Path | None:
-    """Draw the chart of the rows that its SQL finds, None = there are none."""
+) -> tuple[Path, str] | None:
+    """Draw the chart of the rows that its SQL finds, None = there are none; with what it leaves
+    out, in words."""
     tenant, said = context.facts.tenant, partial(pack.said, context.facts.person.language)
     used = {name: value for name, value in values.items() if f":{name}" in chart.sql}
-    rows = doing.open_store(pack.name, tenant).read(chart.sql, used, limit=_PICTURED_ROWS)
+    rows = doing.open_store(pack.name, tenant).read(chart.sql, used, limit=ALL)
+    most = most_rows(chart.kind)
+    left_out = text("actions.chart-part", shown=most, count=len(rows)) if len(rows) > most else ""
     words = {"title": said(chart.title), "columns": [said(name) for name in chart.columns]}
-    spec = {**chart.model_dump(), **words, "rows": rows}
-    return drawn(spec, doing.folder_of(pack.name, tenant)) if rows else None
+    spec = {**chart.model_dump(), **words, "rows": rows[:most]}
+    return (drawn(spec, doing.folder_of(pack.name, tenant)), left_out) if rows else None
 
 
 def said(
@@ -242,7 +269,8 @@ def said(
     count = parts.get("count")
     number = int(count) if isinstance(count, str) and count.lstrip("-").isdecimal() else 2
     chosen = forms.get(plural(language, number)) or forms.get("other") or next(iter(forms.values()))
-    lines = [filled(pack.said(language, chosen), parts).rstrip(), str(parts.get("rows") or "")]
+    answer = re.sub(r" +$", "", filled(pack.said(language, chosen), parts), flags=re.MULTILINE)
+    lines = [answer.rstrip(), str(parts.get("rows") or "")]
     return "\n".join(filter(None, lines))
 
 
@@ -261,11 +289,18 @@ def here_of(doing: Doing, person: Person) -> slots.Here:
 
 
 def bound(
-    action: Action, given: Mapping[str, object], here: slots.Here, store: PackStore | None
+    pack: Pack,
+    action: Action,
+    given: Mapping[str, object],
+    here: slots.Here,
+    store: PackStore | None,
+    tenant: str,
 ) -> tuple[dict[str, Cell], dict[str, object]]:
-    """Return the values of all arguments: as SQL takes them, and as people read them.
+    """Return the values of all arguments: as SQL takes them, and as people read them. `tenant` is
+    whose data the store has.
 
     Raises:
+        RowGone, RowUnclear: as `row_of`.
         ToolFailed: one cannot be read; says which, and why.
     """
     values: dict[str, Cell] = {}
@@ -276,24 +311,40 @@ def bound(
             if takes.needed:
                 raise ToolFailed(f"{name} is missing.")
             values[name], shown[name] = None, ""
+            values |= {f"{name}_end": None} if takes.kind == "days" else {}
         elif takes.kind == "row" and store is not None:
-            values[name], shown[name] = row_of(store, takes, raw)
+            whose = whose_data(pack, tenant)
+            values[name], shown[name] = row_of(store, takes, raw, whose, here.zone)
+        elif takes.kind == "choice":
+            values[name], shown[name] = _chosen(pack, name, takes, raw, here.language)
         else:
             values[name], shown[name] = _read(name, takes, raw, here)
             if takes.kind == "money":
                 values[f"{name}_currency"] = str(shown[name]).partition(" ")[2]
+            if takes.kind == "days":
+                values[name], values[f"{name}_end"] = str(values[name]).split("/")
     return values, shown
 
 
+def whose_data(pack: Pack, tenant: str) -> str:
+    """Return whose data a tenant sees in a pack, "" = everybody's."""
+    return tenant if pack.manifest.schema.scope == "person" else ""
+
+
+def _chosen(pack: Pack, name: str, takes: Argument, raw: object, language: str) -> tuple[str, str]:
+    """Return a choice as it is stored, and as its person reads it; either may be given."""
+    said = {choice: pack.said(language, choice) for choice in takes.choices}
+    wanted = folded(str(raw).strip())
+    by_label = (choice for choice in takes.choices if folded(said[choice]) == wanted)
+    by_key = (choice for choice in takes.choices if folded(choice) == wanted)
+    if (chosen := next(chain(by_label, by_key), None)) is None:
+        raise ToolFailed(text("actions.no-choice", name=name, choices=", ".join(said.values())))
+    return chosen, said[chosen]
+
+
 def _read(name: str, takes: Argument, raw: object, here: slots.Here) -> tuple[Cell, str]:
-    if takes.kind == "choice":
-        wanted = str(raw).strip().casefold()
-        chosen = next((one for one in takes.choices if one.casefold() == wanted), "")
-        if not chosen:
-            raise ToolFailed(f"{name} has to be one of: {', '.join(takes.choices)}.")
-        return chosen, chosen
     try:
-        value = slots.read(takes.kind, str(raw), here)
+        value = slots.read(takes.slot, str(raw), here)
     except slots.Misread as error:
         raise ToolFailed(text(error.why, **error.parts)) from error
     stored = slots.stored(takes.kind, value)
@@ -311,63 +362,8 @@ def _check_range(name: str, takes: Argument, value: float) -> None:
         raise ToolFailed(text("actions.too-large", name=name, most=f"{takes.max:g}"))
 
 
-def row_of(store: PackStore, takes: Argument, raw: object) -> tuple[Cell, str]:
-    """Return the key of the row that `raw` names, and its label: by its key, its label, or words
-    that only one label has.
-
-    Raises:
-        ToolFailed: there is none, or several; names some.
-    """
-    rows = labels(store, takes)
-    wanted = str(raw).strip().casefold()
-    for key, label in rows:
-        if str(key) == str(raw):
-            return key, label
-    words = _telling(wanted)
-    tests: tuple[Callable[[str], bool], ...] = (
-        lambda label: label == wanted,
-        lambda label: wanted in label,
-        lambda label: bool(words) and words <= _telling(label),
-    )
-    named = ([one for one in rows if fits(one[1].casefold())] for fits in tests)
-    found: list[tuple[Cell, str]] = next(filter(None, named), rows[:0])
-    if len(found) == 1:
-        return found[0]
-    if not found and (by_column := _row_with(store, takes.table, wanted)):
-        return next(one for one in rows if one[0] == by_column)
-    some = ", ".join(label for _, label in (found or rows)[:10])
-    name = "actions.which-row" if some else "actions.no-rows"
-    raise ToolFailed(text(name, wanted=str(raw)[:80], some=some))
-
-
-def _row_with(store: PackStore, table: str, wanted: str) -> Cell:
-    """Return the key of the one row that has these very words in a column, "" = none has."""
-    cells = " OR ".join(f"lower({quoted(name)}) = :wanted" for name in store.tables()[table])
-    sql = f"SELECT {store.key_of(table)} AS k FROM {quoted(table)} WHERE {cells}"
-    found = store.read(sql, {"wanted": wanted}, limit=2)
-    return _cell(found[0]["k"]) if len(found) == 1 else ""
-
-
-def _telling(words: str) -> set[str]:
-    return set(re.findall(r"\w+", words)) - phrases.COMMON
-
-
-def labels(store: PackStore, takes: Argument) -> list[tuple[Cell, str]]:
-    """Return the keys of a table's newest rows with what people call them."""
-    key = store.key_of(takes.table)
-    label = quoted(takes.label) if takes.label else key
-    sql = f"SELECT {key} AS k, {label} AS l FROM {quoted(takes.table)} ORDER BY rowid DESC"
-    found = store.read(sql, limit=_LABELS_MAX)
-    return [(_cell(row["k"]), _worded(row["l"])) for row in found]
-
-
-def _cell(value: object) -> Cell:
-    return value if isinstance(value, str | int | float) else str(value)
-
-
 def _needs(action: Action) -> bool:
-    rows = any(takes.kind == "row" for takes in action.arguments.values())
-    return bool(action.statements) or rows
+    return bool(action.statements or action.rows)
 
 
 def _is_used(action: Action, name: str) -> bool:
@@ -386,9 +382,3 @@ def _given(context: ToolContext, now: datetime, here: slots.Here) -> dict[str, C
         "name": facts.person.name,
         "language": here.language,
     }
-
-
-def _worded(value: object) -> str:
-    if value is None:
-        return ""
-    return f"{value:g}" if isinstance(value, float) else " ".join(str(value).split())

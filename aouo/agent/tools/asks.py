@@ -21,6 +21,7 @@ from aouo.facts.ids import ulid
 from aouo.facts.ports import Clock, Payload, stamp
 from aouo.guard.paths import write_new
 from aouo.guard.sandbox.order import Ran
+from aouo.packs.data.reading import ALL
 from aouo.packs.data.storage import PackStore
 from aouo.packs.load import Pack
 from aouo.packs.settings import Kept
@@ -30,7 +31,6 @@ from aouo.plumbing.web.addresses import Permits
 from aouo.plumbing.web.client import MAX_BYTES, Web
 
 _SENT_MOST, _SENT_CHARS = 10, 20_000
-_ROWS_MOST = 5_000
 _LOOKS = ("select", "with", "values", "explain")
 _PICTURES = (".png", ".jpg", ".jpeg", ".webp")
 
@@ -92,7 +92,7 @@ class _Call:
         facts = self.context.facts
         store = self.asking.open_store(facts.pack, facts.tenant)
         if sql.lstrip().lower().startswith(_LOOKS):
-            return list(store.read(sql, _bound(params), limit=_ROWS_MOST))
+            return list(store.read(sql, _bound(params), limit=ALL))
         if self.reads:
             raise ToolFailed("This tool reads only, so db takes SELECT only.")
         self._written += 1

@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta, tzinfo
 from io import BytesIO
 
-from aouo.agent.documents.feeds import NotAFeed, Sent, linked, read
+from aouo.agent.documents.entries import ENTRIES_MAX, NotAFeed, Sent
+from aouo.agent.documents.feeds import linked
+from aouo.agent.documents.reading import AT_ONCE, read_feed
 from aouo.agent.tools.registry import ToolContext
 from aouo.facts.errors import ToolFailed
 from aouo.facts.ports import Clock, stamp
@@ -28,9 +30,10 @@ _OWN = "pack:"
 _FRESH = timedelta(minutes=5)
 """How long what was read of an address counts, for all who follow it by one pack."""
 _FOLLOWED = (
-    "INSERT INTO sources (url, title, kind) VALUES (:url, :title, :kind) "
-    "ON CONFLICT (url) DO UPDATE SET title = excluded.title, kind = excluded.kind, problem = '' "
-    "WHERE title <> excluded.title OR kind <> excluded.kind OR problem <> ''"
+    "INSERT INTO sources (url, title, kind, problem) VALUES (:url, :title, :kind, :problem) ON "
+    "CONFLICT (url) DO UPDATE SET title = excluded.title, kind = excluded.kind, "
+    "problem = excluded.problem WHERE title <> excluded.title OR kind <> excluded.kind "
+    "OR problem <> excluded.problem"
 )
 _FAILED = "UPDATE sources SET problem = :problem WHERE url = :url"
 _OVER = (
@@ -56,6 +59,7 @@ class Feeds:
     _read: dict[tuple[str, str, str], tuple[datetime, Sent]] = field(
         init=False, default_factory=dict[tuple[str, str, str], tuple[datetime, Sent]]
     )
+    _room: asyncio.Semaphore = field(init=False, default_factory=lambda: asyncio.Semaphore(AT_ONCE))
 
     async def run(
         self, pack: Pack, wanted: Mapping[str, str], context: ToolContext, call_id: str
@@ -92,11 +96,10 @@ class Feeds:
         if int(str(found["n"])) >= _SOURCES_MAX:
             raise ToolFailed(text("feeds.too-many", most=_SOURCES_MAX))
         now = stamp(self.clock)
-        title = _title(url, sent)
-        values: dict[str, Cell] = {"url": url, "title": title, "kind": sent.kind}
-        await asyncio.to_thread(store.act, [_FOLLOWED], values, call_id=f"{call_id}.1", now=now)
+        source = _source(url, sent)
+        await asyncio.to_thread(store.act, [_FOLLOWED], source, call_id=f"{call_id}.1", now=now)
         await asyncio.to_thread(store.put, _entries(url, sent, now))
-        return title
+        return str(source["title"])
 
     async def _refreshed(self, pack: Pack, store: PackStore, url: str, person: str) -> None:
         now = stamp(self.clock)
@@ -106,8 +109,8 @@ class Feeds:
             values = {"url": url, "problem": str(error)[:300]}
             await asyncio.to_thread(store.put, [(_FAILED, values)])
             return
-        read = {"url": url, "title": _title(url, sent), "kind": sent.kind}
-        await asyncio.to_thread(store.put, [(_FOLLOWED, read), *_entries(url, sent, now)])
+        statements = [(_FOLLOWED, _source(url, sent)), *_entries(url, sent, now)]
+        await asyncio.to_thread(store.put, statements)
 
     async def _sent(self, pack: Pack, url: str, person: str) -> Sent:
         """Return what an address sends now, or sent a moment ago to anybody in this zone by this
@@ -118,7 +121,7 @@ class Feeds:
             return kept
         body = await self._body(pack, url)
         try:
-            sent = await asyncio.to_thread(read, body, now, zone)
+            sent = await read_feed(body, now, zone, url, self._room)
         except NotAFeed as error:
             raise ToolFailed(text(f"feeds.sent-{error}", url=url)) from error
         self._read = {key: one for key, one in self._read.items() if now - one[0] < _FRESH}
@@ -154,8 +157,15 @@ def _address(said: str) -> str:
     return url
 
 
-def _title(url: str, sent: Sent) -> str:
-    return sent.title or url.partition("://")[2] or url
+def _source(url: str, sent: Sent) -> dict[str, Cell]:
+    """Return the row of an address; its problem says what of it is not here."""
+    notes: list[str] = []
+    if sent.left_out:
+        notes.append(text("feeds.left-out", count=sent.left_out, most=ENTRIES_MAX))
+    if sent.unread:
+        notes.append(text("feeds.part-unread", count=sent.unread))
+    title, problem = sent.title or url.partition("://")[2] or url, " ".join(notes)
+    return {"url": url, "title": title, "kind": sent.kind, "problem": problem}
 
 
 def _entries(url: str, sent: Sent, now: str) -> list[tuple[str, dict[str, Cell]]]:

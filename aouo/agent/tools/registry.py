@@ -28,9 +28,15 @@ Load: TypeAlias = Callable[[Sequence[str]], Awaitable[str]]
 """Brings tools or skills of these names into a turn; returns text for the model."""
 
 
+class ChosenOption(str):
+    """An answer that is one of the options, and not a person's own words."""
+
+    __slots__ = ()
+
+
 Ask: TypeAlias = Callable[[str, str, Sequence[str]], Awaitable[str]]
 """Puts a question of a call, by its id, with options to the turn's person and waits for the answer,
-however long."""
+however long: a `ChosenOption`, or their words."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -142,11 +142,7 @@ def _found(lines: Sequence[str], pattern: str, start: int, count: int) -> str:
 
 
 def _shown(
-    lines: Sequence[str],
-    numbers: Sequence[int],
-    *,
-    tail: bool = False,
-    of: Sequence[int] = (),
+    lines: Sequence[str], numbers: Sequence[int], *, tail: bool = False, of: Sequence[int] = ()
 ) -> str:
     """Numbered lines within one reading; the end says where to go on."""
     wanted = [f"{number}: {lines[number - 1]}" for number in numbers]

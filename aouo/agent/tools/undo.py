@@ -12,12 +12,14 @@ from aouo.agent.tools.registry import Arguments, Tool, ToolContext, tool
 from aouo.agent.tools.reminders import Reminders
 from aouo.facts.errors import ToolFailed
 from aouo.facts.ports import Clock, iso, stamp
-from aouo.facts.records import Cause
+from aouo.facts.records import AuditEntry, Cause, Effect
+from aouo.facts.work import Job
+from aouo.guard.prepared import digest
 from aouo.memory.keeping import Keeping
 from aouo.packs.data.storage import PackStore
 from aouo.plumbing.logs import log
 from aouo.schedules.service import ScheduleRefused, Schedules
-from aouo.store import kept_changes, schedules, turns
+from aouo.store import audit, kept_changes, schedules, turns
 from aouo.store.chats import tenant_of
 from aouo.store.database import Database, Tx
 from aouo.store.kept_changes import Kept
@@ -59,6 +61,16 @@ class Undoing:
             return any(found) and False not in found
         return False
 
+    async def has_lost(self, call_id: str) -> bool:
+        """Whether how a call's rows were before is not known, or does not fit any more."""
+        where = await self._where(call_id)
+        if where is None or not self.is_loaded(where[0]):
+            return where is None
+        with suppress(ToolFailed):
+            store = await asyncio.to_thread(self.open_store, *where)
+            return await asyncio.to_thread(store.has_lost, call_id)
+        return True
+
     async def put_back(self, call_id: str, by: str, cause: Cause) -> None:
         """Put back what a call changed, as the call `by`; twice is once.
 
@@ -76,6 +88,25 @@ class Undoing:
         ]
         if not any(found):
             raise ToolFailed("There is nothing of it that could be put back.")
+
+    async def with_replaced(self, call_id: str) -> list[str]:
+        """Return the calls to be put back with one: also that which put back what it replaced."""
+        undone = await self.database.read(lambda tx: turns.undone_before(tx, call_id))
+        return [call_id, undone] if undone else [call_id]
+
+    async def take_back(self, effect: Effect, job: Job) -> None:
+        """Put back what a call changed, since a person's tap that is this job wants it.
+
+        Raises:
+            ToolFailed: as `put_back`.
+        """
+        for call_id in await self.with_replaced(effect.id):
+            cause = Cause("undo", person=job.inbound.person.id)
+            await self.put_back(call_id, f"{call_id}/{job.id}", cause)
+        number, given = f"{effect.id}/{job.id}", digest(UNDO, {"call": effect.id})
+        said = job.inbound.origin, given, "a person's tap put it back"
+        row = AuditEntry("EXECUTED", "", number, number, UNDO, effect.pack, *said, sink="own")
+        await self.database.transact(lambda tx: audit.append(tx, row, iso(self.clock.now())))
 
     async def _memory(self, pack: str, tenant: str, call_id: str, by: str, cause: Cause) -> bool:
         if not await self.keeping.put_back(pack, tenant, call_id, cause, by=by):
@@ -117,7 +148,10 @@ class Undoing:
 
         def look(tx: Tx) -> tuple[str, str] | None:
             found = turns.asked_for(tx, call_id)
-            return (found[0], tenant_of(tx, found[1], found[0])) if found else None
+            if found is None:
+                return None
+            pack, tenant, asked = found
+            return pack, tenant or tenant_of(tx, asked, pack)
 
         return await self.database.read(look)
 
@@ -135,6 +169,8 @@ def _stand(tx: Tx, call_id: str) -> bool | None:
 class _Undo(Arguments):
     call: str
     """The id of the call, or of several, the newest first."""
+    what: str = ""
+    """What that was, for whoever did not say it, "" = nobody has to be told."""
     again: bool = False
     """Whether it is an undo itself that is put back, so that what it undid stands again."""
 
@@ -151,7 +187,12 @@ def undo(undoing: Undoing) -> Tool:
                 await undoing.put_back(call, by, cause)
             except ToolFailed as error:
                 log.info("not_undone", call=call, why=str(error))
-                raise ToolFailed(text("actions.not-undone")) from error
+                lost = await undoing.has_lost(call)
+                raise ToolFailed(
+                    text("actions.not-kept" if lost else "actions.not-undone")
+                ) from error
+        if wish.what:
+            return text("actions.undone-named", what=wish.what)
         return text("actions.redone" if wish.again else "actions.undone")
 
     return tool(

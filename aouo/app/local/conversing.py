@@ -262,10 +262,7 @@ async def _asking(home: Home, environ: Mapping[str, str]) -> AsyncGenerator[Ask]
     with home.lock():
         loaded = _without_telegram(load_settings(home.path, environ))
         redactor = Redactor(secrets_of(loaded.settings.secrets()))
-        with (
-            Logs(file=home.log_file, redactor=redactor, quiet=True) as logs,
-            one_setup_error(),
-        ):
+        with Logs(file=home.log_file, redactor=redactor, quiet=True) as logs, one_setup_error():
             async with running(home, loaded, adopt=logs.adopt) as (_, runtime):
                 yield _inside(verbs_of(runtime))
 

@@ -87,6 +87,7 @@ class _Play:
 
     found: Eval
     emulator: Emulator
+    people: EmulatorClient
     database: Database
     clock: Clock
     files: PackStores
@@ -97,12 +98,7 @@ class _Play:
     @classmethod
     @asynccontextmanager
     async def of(
-        cls,
-        pack: Pack,
-        found: Eval,
-        beside: Sequence[Path],
-        real: Settings | None,
-        sandbox: Wish,
+        cls, pack: Pack, found: Eval, beside: Sequence[Path], real: Settings | None, sandbox: Wish
     ) -> AsyncGenerator[_Play]:
         """Set everything up, and tear it down after the block."""
         async with AsyncExitStack() as stack:
@@ -121,7 +117,7 @@ class _Play:
             stack.enter_context(home.lock())
             redactor = Redactor(secrets_of(loaded.settings.secrets()))
             stack.enter_context(Logs(file=home.log_file, redactor=redactor, quiet=True))
-            people = emulator.client
+            people = await stack.enter_async_context(EmulatorClient(emulator.base_url))
             await people.create_user("Eve", user_id=eval_home.PERSON, language=found.language)
             app, _ = await stack.enter_async_context(
                 running(home, loaded, clock=clock, model=model, online=script is None)
@@ -131,6 +127,7 @@ class _Play:
             yield cls(
                 found=found,
                 emulator=emulator,
+                people=people,
                 database=app.shared.database,
                 clock=clock,
                 files=stores,
@@ -184,12 +181,11 @@ class _Play:
 
     async def _act(self, step: Step) -> tuple[str, ...]:
         """Write a message or tap a button; return the bot's immediate answer to a tap."""
-        people = self.emulator.client
         if step.say:
-            await people.say(eval_home.PERSON, eval_home.PERSON, step.say)
+            await self.people.say(eval_home.PERSON, eval_home.PERSON, step.say)
             return ()
-        message_id, data = await _button(people, step.tap)
-        answer = await people.tap(eval_home.PERSON, eval_home.PERSON, message_id, data)
+        message_id, data = await _button(self.people, step.tap)
+        answer = await self.people.tap(eval_home.PERSON, eval_home.PERSON, message_id, data)
         return (answer["text"],) if answer.get("text") else ()
 
     async def _quiet(self) -> None:
@@ -200,7 +196,7 @@ class _Play:
 
     async def _shown(self) -> dict[int, tuple[str, tuple[str, ...]]]:
         """Return what the bot shows now: message id → text and button labels."""
-        found = await self.emulator.client.messages(eval_home.PERSON)
+        found = await self.people.messages(eval_home.PERSON)
         return {
             one.id: (one.text, tuple(button.text for button in one.buttons))
             for one in found

@@ -50,8 +50,6 @@ _KEYS = {
     "GOOGLE_API_KEY": "gemini",
 }
 """Keys whose service answers a trial, the first that is set."""
-SHOW = "show"
-"""The service of a scripted model, which plays what a real one does."""
 _OLLAMA = "http://127.0.0.1:11434"
 _OLLAMA_S = 1.0
 _NOBODY = "No model answers. To connect one: OPENAI_API_KEY=… scripts/try, or run Ollama"
@@ -78,22 +76,22 @@ async def run(
     *,
     port: int = 0,
     language: str = "en",
-    service: str = "",
+    show: bool = False,
     model: bool = True,
     kept: bool = False,
 ) -> None:
     """Serve the chat page until a signal comes; `tell` gets lines of progress.
 
-    Edits of the packs are loaded at once. `language` is the people's. `service` names a local
-    model service to answer, "" = none; else the first real one that the environment has a key
-    for answers, or an Ollama on this machine, unless `model` is false. `kept`: the home goes on
-    with what is in it, and can be taken to Telegram afterwards.
+    Edits of the packs are loaded at once. `language` is the people's. With `show` a scripted model
+    answers; else the first real one that the environment has a key for, or an Ollama on this
+    machine, unless `model` is false. `kept`: the home goes on with what is in it, and can be taken
+    to Telegram afterwards.
 
     Raises:
         SetupError: something the owner has to change.
     """
     async with (
-        _answering(service, environ, tell, model=model) as served,
+        _answering(environ, tell, show=show, model=model) as served,
         _trial(home, environ, packs, tell, port, served, language, kept=kept) as (
             local,
             app,
@@ -160,7 +158,7 @@ async def say(
     *,
     text: str,
     pack: str,
-    service: str = "",
+    show: bool = False,
     model: bool = True,
 ) -> str:
     """Send one message as Ada, and return the answer that she reads; see `run`.
@@ -174,7 +172,7 @@ async def say(
     if pack not in names:
         raise SetupError(f"There is no pack {pack!r} to try.", fix=f"Choose: {', '.join(names)}.")
     async with (
-        _answering(service, environ, tell, model=model) as served,
+        _answering(environ, tell, show=show, model=model) as served,
         _trial(home, environ, packs, tell, 0, served) as (local, app, runtime),
         EmulatorClient(local.url) as people,
     ):
@@ -306,22 +304,19 @@ async def _emulator(port: int, topics: Sequence[str], language: str) -> AsyncGen
 
 @asynccontextmanager
 async def _answering(
-    service: str, environ: Mapping[str, str], tell: Callable[[str], None], *, model: bool
+    environ: Mapping[str, str], tell: Callable[[str], None], *, show: bool, model: bool
 ) -> AsyncGenerator[Mapping[str, Any]]:
     """The settings of what answers a trial, while it does."""
-    if service == SHOW:
-        from aouo.emulator.models.profile import profile
-        from aouo.emulator.models.service import ModelService
-        from aouo.emulator.models.show import shows
+    if show:
+        from aouo.emulator.show import playing
 
         tell("a scripted model answers, to show what a real one does: write as Ada")
-        async with ModelService(profile("vllm"), shows(), keep=False) as one:
-            yield {**one.settings(), "security": {"fence_mode": "ask"}}
-    elif not model and not service:
+        async with playing() as served:
+            yield {**served, "security": {"fence_mode": "ask"}}
+    elif not model:
         yield {"provider": {"backend": NO_MODEL}}
-    elif service or any(key.startswith(_SERVICES_OWN) for key in environ):
-        async with local_service(service, tell) as served:
-            yield served
+    elif any(key.startswith(_SERVICES_OWN) for key in environ):
+        yield {}
     elif key := next((key for key in _KEYS if environ.get(key)), ""):
         tell(f"{_KEYS[key]} answers, since {key} is set; it may cost money (--no-model: nobody)")
         yield {"provider": {"backend": _KEYS[key]}}
@@ -346,28 +341,6 @@ async def _ollama() -> str:
             return str((await answer.json())["models"][0]["name"])
     except (aiohttp.ClientError, TimeoutError, ValueError, LookupError, TypeError):
         return ""
-
-
-@asynccontextmanager
-async def local_service(
-    name: str, tell: Callable[[str], None]
-) -> AsyncGenerator[Mapping[str, Any]]:
-    """The settings of a service of that family while it listens; none where `name` is "".
-
-    Raises:
-        SetupError: there is no such family.
-    """
-    if not name:
-        yield {}
-        return
-    from aouo.emulator.models.profile import profile
-    from aouo.emulator.models.service import ModelService
-    from aouo.emulator.models.telling import note, says_back
-
-    found = profile(name)
-    tell(note(found))
-    async with ModelService(found, says_back(found), keep=False) as service:
-        yield service.settings()
 
 
 def _without_services(environ: Mapping[str, str], settings: Mapping[str, Any]) -> dict[str, str]:

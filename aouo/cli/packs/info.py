@@ -64,8 +64,7 @@ def named(text: str, *, folder_first: bool = False) -> Generator[tuple[Path, boo
     else:
         hint = did_you_mean(text, library.names)
         raise PackError(
-            f"There is no pack, folder or file {text}{hint or '.'}",
-            fix="See `aouo pack list`.",
+            f"There is no pack, folder or file {text}{hint or '.'}", fix="See `aouo pack list`."
         )
 
 
@@ -174,11 +173,7 @@ def validate(folder: Path, as_json: bool) -> None:
     sound = not errors(problems)
     if as_json:
         print_json(
-            {
-                "ok": sound,
-                "pack": name,
-                "problems": [asdict(problem) for problem in problems],
-            }
+            {"ok": sound, "pack": name, "problems": [asdict(problem) for problem in problems]}
         )
     else:
         for problem in problems:

@@ -11,15 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from aouo.dashboard.access import Shown
-from aouo.dashboard.endpoints import (
-    Download,
-    Endpoint,
-    Frame,
-    NotFound,
-    NotShown,
-    number,
-    phrase,
-)
+from aouo.dashboard.endpoints import Download, Endpoint, Frame, NotFound, NotShown, number, phrase
 from aouo.facts.address import GENERAL, ConversationAddress
 from aouo.facts.errors import FileNotFetched, Refused, ToolFailed
 from aouo.facts.ports import Media

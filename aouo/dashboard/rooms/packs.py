@@ -56,11 +56,7 @@ def packs(shown: Shown) -> Sequence[Endpoint]:
         """What `aouo pack list --json` says, and which installs and upgrades wait."""
         async with shown.snapshot() as snapshot:
             changes = await snapshot.ask(installs.UNSETTLED)
-        return {
-            **shown.library().listed(),
-            "unread": await folders.unread(),
-            "changes": changes,
-        }
+        return {**shown.library().listed(), "unread": await folders.unread(), "changes": changes}
 
     async def one(pack: str) -> Facts:
         """What `aouo pack info --json` says."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 
@@ -77,7 +77,11 @@ class _Room:
             return {
                 "schedules": [_told(row, zones, redactor) for row in rows[:_PAGE]],
                 "more": len(rows) > _PAGE,
-                "watches": _watches(packs, watched),
+                "watches": [
+                    _watch(pack, watch, watched.get((pack.name, watch.id)))
+                    for pack in packs
+                    for watch in pack.manifest.watches
+                ],
             }
 
         return {
@@ -199,16 +203,6 @@ def _cut(redactor: Redactor, prompt: str, most: int) -> str:
 def _run(run: ScheduleRun, turn: str) -> Facts:
     outcome = ended(run.state) if run.tries or run.state != "waiting" else text("schedules.filed")
     return {**asdict(run), "outcome": outcome, "turn": turn}
-
-
-def _watches(
-    packs: Sequence[Pack], known: Mapping[tuple[str, str], tuple[int, str, str]]
-) -> list[Facts]:
-    return [
-        _watch(pack, watch, known.get((pack.name, watch.id)))
-        for pack in packs
-        for watch in pack.manifest.watches
-    ]
 
 
 def _watch(pack: Pack, watch: Watch, found: tuple[int, str, str] | None) -> Facts:

@@ -102,7 +102,6 @@ async def _save(shown: Shown, bot: Runtime, changes: Facts, version: str, *, any
         "version": version,
         "changed": list(told.changed),
         "after_restart": bot.reloading.facts["after_restart"],
-        "without_effect": list(told.without_effect),
     }
 
 

@@ -86,10 +86,7 @@ def doctor(shown: Shown) -> Sequence[Endpoint]:
             last = {**found, "fast": fast, "at": iso(shown.clock.now())}
             return last
 
-    return (
-        Endpoint("GET", "/api/doctor", about),
-        Endpoint("POST", "/api/doctor", run, body=True),
-    )
+    return (Endpoint("GET", "/api/doctor", about), Endpoint("POST", "/api/doctor", run, body=True))
 
 
 def _settings(shown: Shown) -> Settings:

@@ -10,25 +10,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from aouo.dashboard.access import Shown, checked, described
-from aouo.dashboard.endpoints import (
-    Download,
-    Endpoint,
-    NotFound,
-    number,
-    option,
-    phrase,
-)
+from aouo.dashboard.endpoints import Download, Endpoint, NotFound, number, option, phrase
 from aouo.dashboard.tables import FORMATS, Format, head, lines, shown_cell, tail, whole_cell
 from aouo.facts.errors import TooMuchToRead
-from aouo.packs.data.browsing import (
-    COUNTED_MAX,
-    Browsing,
-    How,
-    NotThere,
-    Page,
-    Wanted,
-    browsing,
-)
+from aouo.packs.data.browsing import COUNTED_MAX, Browsing, How, NotThere, Page, Wanted, browsing
 from aouo.packs.data.rows import KEY_CHARS, Table
 from aouo.packs.databases import databases_of, tenant_in
 from aouo.plumbing.control import Facts

@@ -5,22 +5,18 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
-from itertools import count
 from typing import Any
-from urllib.parse import urlsplit
 
 from aouo.emulator.chats import ICON_COLORS, Chat, Membership, Message
 from aouo.emulator.description import JsonObject
-from aouo.emulator.faults import bad_request
 from aouo.emulator.files import Parameters, file_json
 from aouo.emulator.objects import message_json
+from aouo.emulator.refusals import bad_request
 from aouo.emulator.world import World, add_topic
 
 _MAX_COMMANDS = 100
 _MAX_COMMANDS_BYTES = 7_987  # "about 7.8 KB": reported, not documented
 _COMMAND = re.compile(r"^[a-z0-9_]{1,32}$")
-_SECRET = re.compile(r"^[A-Za-z0-9_-]{1,256}$")
-_PORTS = frozenset({80, 88, 443, 8443})
 
 
 def _get_me(world: World, params: Parameters, now: float) -> Any:
@@ -33,29 +29,6 @@ def _get_me(world: World, params: Parameters, now: float) -> Any:
         "has_topics_enabled": world.private_topics,
         "allows_users_to_create_topics": world.private_topics,
     }
-
-
-def _log_out(world: World, params: Parameters, now: float) -> bool:
-    return True
-
-
-def _close(world: World, params: Parameters, now: float) -> bool:
-    return True
-
-
-def _set_webhook(world: World, params: Parameters, now: float) -> bool:
-    """Set the webhook that `webhook.WebhookCaller` calls; `.invalid` names are refused."""
-    url, secret = params.text("url"), params.text("secret_token")
-    if url:
-        _check_url(url)
-    if secret and not _SECRET.match(secret):
-        raise bad_request("secret token contains unallowed characters")
-    world.webhook = {"url": url, "secret": secret} if url else {}
-    if params.has("allowed_updates"):
-        world.updates.allow([str(item) for item in params.values["allowed_updates"]])
-    if params.flag("drop_pending_updates"):
-        world.updates.clear()
-    return True
 
 
 def _delete_webhook(world: World, params: Parameters, now: float) -> bool:
@@ -101,15 +74,6 @@ def _set_my_commands(world: World, params: Parameters, now: float) -> bool:
     return True
 
 
-def _get_my_commands(world: World, params: Parameters, now: float) -> Any:
-    return world.commands.get(_scope(params), [])
-
-
-def _delete_my_commands(world: World, params: Parameters, now: float) -> bool:
-    world.commands.pop(_scope(params), None)
-    return True
-
-
 def _set_my_description(world: World, params: Parameters, now: float) -> bool:
     if len(params.text("description")) > 512:
         raise bad_request("description must not exceed 512 characters")
@@ -126,16 +90,6 @@ def _set_my_short_description(world: World, params: Parameters, now: float) -> b
 
 def _get_file(world: World, params: Parameters, now: float) -> Any:
     return file_json(world, params.text("file_id"))
-
-
-def _check_url(url: str) -> None:
-    parts = urlsplit(url)
-    if parts.scheme != "https":
-        raise bad_request("bad webhook: An HTTPS URL must be provided for webhook")
-    if (parts.port or 443) not in _PORTS:
-        raise bad_request("bad webhook: Webhook can be set up only on ports 80, 88, 443 or 8443")
-    if (parts.hostname or "").endswith(".invalid"):
-        raise bad_request("bad webhook: Failed to resolve host: Name or service not known")
 
 
 def _scope(params: Parameters) -> tuple[str, str]:
@@ -169,28 +123,6 @@ def _get_chat_member(world: World, params: Parameters, now: float) -> Any:
     return chat.membership(person_id).as_json(world.person(person_id))
 
 
-def _get_chat_administrators(world: World, params: Parameters, now: float) -> Any:
-    chat = world.chat_of(params.values["chat_id"])
-    if chat.kind == "private":
-        raise bad_request("there are no administrators in the private chat")
-    return [
-        member.as_json(world.person(person_id))
-        for person_id, member in chat.members.items()
-        if member.privileged and person_id != world.bot.id
-    ]
-
-
-def _get_chat_member_count(world: World, params: Parameters, now: float) -> int:
-    chat = world.chat_of(params.values["chat_id"])
-    return sum(1 for member in chat.members.values() if member.present)
-
-
-def _leave_chat(world: World, params: Parameters, now: float) -> bool:
-    chat = world.chat_for_send(params.values["chat_id"])
-    chat.members[world.bot.id] = Membership("left")
-    return True
-
-
 _MAX_NAME = 128
 
 
@@ -214,18 +146,8 @@ def _edit_forum_topic(world: World, params: Parameters, now: float) -> bool:
     return True
 
 
-def _close_forum_topic(world: World, params: Parameters, now: float) -> bool:
-    return _set_closed(world, params, now, closed=True)
-
-
 def _reopen_forum_topic(world: World, params: Parameters, now: float) -> bool:
     return _set_closed(world, params, now, closed=False)
-
-
-def _delete_forum_topic(world: World, params: Parameters, now: float) -> bool:
-    chat = _forum(world, params, "delete")
-    delete_topic(chat, params.integer("message_thread_id"))
-    return True
 
 
 def rename_topic(
@@ -259,12 +181,7 @@ def delete_topic(chat: Chat, thread_id: int) -> None:
 
 
 def service(
-    world: World,
-    chat: Chat,
-    actor_id: int,
-    now: float,
-    thread_id: int | None,
-    fields: JsonObject,
+    world: World, chat: Chat, actor_id: int, now: float, thread_id: int | None, fields: JsonObject
 ) -> Message:
     """Store and deliver a service message, also to the bot that caused it."""
     message = chat.keep(
@@ -305,26 +222,6 @@ def _forum(world: World, params: Parameters, verb: str) -> Chat:
     return chat
 
 
-def join(world: World, now: float, *, user: int, chat: int) -> None:
-    """Let a person join; the bot sees the service message."""
-    place = world.chats[chat]
-    _change(world, now, place, user, user, Membership("member"))
-    fields: JsonObject = {"new_chat_members": [world.person(user).as_json()]}
-    service(world, place, user, now, None, fields)
-
-
-def leave(world: World, now: float, *, user: int, chat: int) -> None:
-    """Let a person leave."""
-    place = world.chats[chat]
-    _change(world, now, place, user, user, Membership("left"))
-    service(world, place, user, now, None, {"left_chat_member": world.person(user).as_json()})
-
-
-def block(world: World, now: float, *, user: int) -> None:
-    """Block the bot in a person's private chat."""
-    set_bot_status(world, now, user=user, chat=user, status=Membership("kicked"))
-
-
 def unblock(world: World, now: float, *, user: int) -> None:
     """Unblock the bot in a person's private chat; nothing happens if it was not blocked."""
     if world.bot_status(world.chats[user]).status == "kicked":
@@ -333,26 +230,12 @@ def unblock(world: World, now: float, *, user: int) -> None:
 
 def set_bot_status(world: World, now: float, *, user: int, chat: int, status: Membership) -> None:
     """Add, promote, demote or remove the bot as a person."""
-    _change(world, now, world.chats[chat], user, world.bot.id, status)
-
-
-def upgrade(world: World, now: float, *, user: int, chat: int) -> Chat:
-    """Make a basic group a supergroup: both get a service message, and the old id is refused."""
-    old = world.chats[chat]
-    if old.kind != "group" or old.migrated_to is not None:
-        raise bad_request("only a basic group can be upgraded")
-    new = world.add_chat("supergroup", old.title)
-    new.members = dict(old.members)
-    new.ids = count(1)
-    service(world, old, user, now, None, {"migrate_to_chat_id": new.id})
-    service(world, new, user, now, None, {"migrate_from_chat_id": old.id})
-    old.migrated_to = new.id
-    return new
+    change(world, now, world.chats[chat], user, world.bot.id, status)
 
 
 def welcome_bot(world: World, chat: Chat, creator_id: int, now: float) -> None:
     """Send the updates that tell the bot of a new group with it."""
-    _change(world, now, chat, creator_id, world.bot.id, Membership("member"))
+    change(world, now, chat, creator_id, world.bot.id, Membership("member"))
     kind = "group_chat_created" if chat.kind == "group" else "supergroup_chat_created"
     service(world, chat, creator_id, now, None, {kind: True})
 
@@ -362,9 +245,10 @@ def tell_topic_created(world: World, chat: Chat, thread_id: int) -> None:
     _announce(world, chat, chat.messages[thread_id])
 
 
-def _change(
+def change(
     world: World, now: float, chat: Chat, actor_id: int, person_id: int, new: Membership
 ) -> None:
+    """Change a membership, and tell the bot."""
     old = chat.membership(person_id)
     person = world.person(person_id)
     chat.members[person_id] = new
@@ -381,25 +265,15 @@ def _change(
 
 METHODS = (
     _get_me,
-    _log_out,
-    _close,
-    _set_webhook,
     _delete_webhook,
     _get_webhook_info,
     _set_my_commands,
-    _get_my_commands,
-    _delete_my_commands,
     _set_my_description,
     _set_my_short_description,
     _get_file,
     _get_chat,
     _get_chat_member,
-    _get_chat_administrators,
-    _get_chat_member_count,
-    _leave_chat,
     _create_forum_topic,
     _edit_forum_topic,
-    _close_forum_topic,
     _reopen_forum_topic,
-    _delete_forum_topic,
 )

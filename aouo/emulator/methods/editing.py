@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import cache
 from typing import Any
 
 from aouo.emulator.chats import Chat, Message
-from aouo.emulator.description import JsonObject, api_types
-from aouo.emulator.faults import bad_request
+from aouo.emulator.description import JsonObject
 from aouo.emulator.files import Parameters
 from aouo.emulator.methods.sending import body_text, caption_text
 from aouo.emulator.objects import inline_keyboard, message_json
+from aouo.emulator.refusals import bad_request
 from aouo.emulator.world import CALLBACK_DEADLINE_S, World
 
 _DELETABLE_S = 48 * 3600  # in private chats and basic groups
@@ -40,29 +38,11 @@ def _edit_message_caption(world: World, params: Parameters, now: float) -> Any:
     return _changed(world, message, params, now, {"content": content})
 
 
-def _edit_message_reply_markup(world: World, params: Parameters, now: float) -> Any:
-    return _changed(world, _own_message(world, params), params, now, {})
-
-
 def _delete_message(world: World, params: Parameters, now: float) -> bool:
     chat = world.chat_for_send(params.values["chat_id"])
     message = chat.message(params.integer("message_id"), "message to delete not found")
     _check_deletable(world, chat, message, now)
     del chat.messages[message.id]
-    return True
-
-
-def _delete_messages(world: World, params: Parameters, now: float) -> bool:
-    """Delete messages; unknown ids are skipped."""
-    chat = world.chat_for_send(params.values["chat_id"])
-    ids = params.integers("message_ids")
-    if not 1 <= len(ids) <= 100:
-        raise bad_request("message identifiers are not specified")
-    found = [chat.messages[message_id] for message_id in ids if message_id in chat.messages]
-    for message in found:
-        _check_deletable(world, chat, message, now)
-    for message in found:
-        chat.messages.pop(message.id, None)
     return True
 
 
@@ -119,32 +99,4 @@ def _answer_callback_query(world: World, params: Parameters, now: float) -> bool
     return True
 
 
-def _set_message_reaction(world: World, params: Parameters, now: float) -> bool:
-    """Set the bot's reaction, one at most; an empty list removes it."""
-    chat = world.chat_for_send(params.values["chat_id"])
-    message = chat.message(params.integer("message_id"), "message to react not found")
-    given = params.objects("reaction")
-    chosen = tuple(str(item.get("emoji", "")) for item in given)
-    if len(chosen) > 1 or not set(chosen) <= _allowed_reactions():
-        raise bad_request("REACTION_INVALID")
-    reactions = dict(message.reactions) | {world.bot.id: chosen}
-    chat.keep(replace(message, reactions={who: one for who, one in reactions.items() if one}))
-    return True
-
-
-@cache
-def _allowed_reactions() -> frozenset[str]:
-    """Return the emoji that the description lists."""
-    text = api_types()["ReactionTypeEmoji"].fields["emoji"].text
-    return frozenset(re.findall(r'"([^"]+)"', text))
-
-
-METHODS = (
-    _edit_message_text,
-    _edit_message_caption,
-    _edit_message_reply_markup,
-    _delete_message,
-    _delete_messages,
-    _answer_callback_query,
-    _set_message_reaction,
-)
+METHODS = (_edit_message_text, _edit_message_caption, _delete_message, _answer_callback_query)

@@ -6,9 +6,9 @@ from typing import Any
 from aouo.emulator.chats import Attachment, MediaKind, Message
 from aouo.emulator.description import JsonObject
 from aouo.emulator.entities import Formatted, formatted, utf16_length
-from aouo.emulator.faults import bad_request
 from aouo.emulator.files import Parameters, attach
 from aouo.emulator.objects import inline_keyboard, message_json
+from aouo.emulator.refusals import bad_request
 from aouo.emulator.world import DRAFT_S, TYPING_S, Shown, World
 
 MAX_TEXT = 4096  # UTF-16 units: the stricter of the two readings of Telegram's limit
@@ -159,9 +159,4 @@ def _post(
     return message_json(world, chat.keep(message))
 
 
-METHODS = (
-    _send_message,
-    _send_media_group,
-    _send_chat_action,
-    _send_message_draft,
-)
+METHODS = (_send_message, _send_media_group, _send_chat_action, _send_message_draft)

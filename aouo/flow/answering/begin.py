@@ -199,14 +199,18 @@ def _taken_up(tx: Tx, job: Job, wanted: RunTurn, now: str) -> _Begun | None:
     )
 
 
-def facts_of(tx: Tx, job: Job, turn: OpenTurn, session: Resolved) -> Facts:
-    """Return what is fixed of a turn that has begun."""
+def facts_of(
+    tx: Tx, job: Job, turn: OpenTurn, session: Resolved, *, planned: bool = False
+) -> Facts:
+    """Return what is fixed of a turn that has begun; of one that is only `planned`, nothing is
+    settled."""
     inbound = job.inbound
+    tenant = tenant_of(tx, inbound, turn.pack)
     return Facts(
         *astuple(turn),
         session_key=session.key,
         sources=session.sources,
-        tenant=tenant_of(tx, inbound, turn.pack),
+        tenant=tenant if planned else turns.settle_tenant(tx, turn.id, tenant),
         address=inbound.address,
         person=inbound.person,
         origin=inbound.origin,

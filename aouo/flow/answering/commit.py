@@ -170,7 +170,7 @@ class Commit:
         if turn.ctx.facts.resumes:
             await self._line_is_out(turn)
         text, facts, generation = answer.text, turn.ctx.facts, turn.generation
-        badge = _badge(facts, generation)
+        badge = _badge(facts, generation, answer.signed)
         receipt, undo = await self._receipt(turn, answer)
         tail = f"\n\n{receipt}" if receipt else ""
         tail += self._other_model(turn) + self._without_history(turn)
@@ -445,11 +445,12 @@ def _without_restart(tx: Tx, turn: Turn, now: str) -> list[Delivery]:
     return taken_away(tx, facts.address, facts.id, told, now)
 
 
-def _badge(facts: Facts, generation: Generation) -> str:
+def _badge(facts: Facts, generation: Generation, signed: str | None) -> str:
     """The pack's name where a person could wonder who answered, "" = nowhere else."""
     several = len(generation.library.names) > 1
     private = facts.chat_kind == "private" and not facts.address.thread_id
-    return facts.pack if several and private and facts.address.platform == "tg" else ""
+    shows = several and private and facts.address.platform == "tg"
+    return (facts.pack if signed is None else signed) if shows else ""
 
 
 def _made_room(tx: Tx, job: Job, ctx: TurnContext, now: str) -> list[Delivery]:

@@ -171,7 +171,7 @@ def _plan_of(tx: Tx, job: Job) -> Plan | None:
         return None
     skill = route.active_skill or sessions.active_skill(tx, route.session_id)
     turn = OpenTurn(ulid(), route.session_id, route.active_pack, skill, 0)
-    facts = facts_of(tx, job, turn, sessions.named(tx, route.session_id))
+    facts = facts_of(tx, job, turn, sessions.named(tx, route.session_id), planned=True)
     return facts, reach, tuple(entries)
 
 

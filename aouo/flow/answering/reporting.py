@@ -82,13 +82,15 @@ class Bringing:
         due = datetime.fromisoformat(asked.due_at) if asked.due_at else self.clock.now()
         since_s = (self.clock.now() - due).total_seconds()
         await self.clock.sleep(_LATE_S if since_s > _LATE_S else _LATE_S - since_s)
-        said = text("runs.no-answer-yet", said=asked.prompt or asked.name)
-        report = events.Report(ulid(), asked.name, asked.prompt, said, asked.pack, asked.trigger)
         now = stamp(self.clock)
 
         def write(tx: Tx) -> Lane | None:
-            if not schedules.is_late(tx, asked.trigger, asked.due_at, now):
+            row = schedules.get(tx, asked.trigger)
+            if row is None or not schedules.is_late(tx, row.id, asked.due_at, now):
                 return None
+            said = text("runs.no-answer-yet", said=row.prompt or row.title)
+            report = events.Report(ulid(), asked.name, asked.prompt, said, asked.pack, row.id)
+            report = replace(report, source=row.source)
             return gathering.file_report(tx, replace(job.inbound, content=report), now)
 
         self.wake(await self.database.transact(write))
@@ -109,28 +111,11 @@ class Bringing:
             turn = turns.open_of(tx, job.id)
             waiting.end_turn(tx, job.id, job.inbound.address, said, now)
             end = RunEnd(turn.id if turn else ulid(), status, said)
-            lane = self._give_up(tx, job, end, now)
+            lane = self.settle(tx, job, end, now)
             jobs.settle(tx, job, "done", said, now)
             return lane
 
         self.wake(await self.database.transact(write))
-
-    def _give_up(self, tx: Tx, job: Job, end: RunEnd, now: str) -> Lane | None:
-        """Settle a run; of a schedule that failed before its words were told, they come with the
-        failure, where that is told."""
-        asked, origin = job.inbound.content, job.inbound.origin
-        assert isinstance(asked, events.Triggered)
-        is_late = (origin, end.status) == ("cron", "failed") and schedules.is_late(
-            tx, asked.trigger, asked.due_at, now
-        )
-        if not is_late:
-            return self.settle(tx, job, end, now)
-        if (report := self.settles[origin](tx, job, asked, end, now)) is None:
-            return None
-        said = text("runs.given-up", said=asked.prompt or asked.name, why=end.text)
-        return gathering.file_report(
-            tx, replace(job.inbound, content=replace(report, text=said, failed=False)), now
-        )
 
     async def bring_in(self, job: Job, report: events.Report) -> None:
         """Make a report history and send it, in one transaction, or only send it now, when the
@@ -142,14 +127,7 @@ class Bringing:
             said = [] if report.sent else self._messages(tx, job.inbound, report, generation)
             rules, library = generation.attention, generation.library
             if holds(
-                tx,
-                job.inbound,
-                report,
-                said,
-                now,
-                rules=rules,
-                zone=self.zone(),
-                library=library,
+                tx, job.inbound, report, said, now, rules=rules, zone=self.zone(), library=library
             ):
                 said = []
             if job.lane.bypasses:

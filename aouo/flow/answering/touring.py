@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from aouo.agent.tools.undo import UNDO
 from aouo.facts.ports import ButtonSpec, Rendered
-from aouo.facts.taps import encode
+from aouo.facts.taps import encode, number_in
 from aouo.facts.work import Act
 from aouo.packs.actions.declared import Step
 from aouo.packs.load import Pack
@@ -44,9 +44,10 @@ def turn_of(pack: Pack, language: str, number: str, done: Sequence[str]) -> RunT
         said, act = text("tours.button-end"), Act(UNDO, {"call": " ".join(reversed(done))})
         return RunTurn(pack.name, f"[tap] {said}", act=_touring(act, END)) if done else None
     steps = _steps(pack)
-    if not number.isdecimal() or not 0 < int(number) <= len(steps):
+    at = number_in(number)
+    if not at or at > len(steps):
         return None
-    step = steps[int(number) - 1]
+    step = steps[at - 1]
     label = pack.said(language, step.button or pack.declared.actions[step.do].title)
     act = Act(f"{pack.name}__{step.do}", dict(step.given))
     return RunTurn(pack.name, f"[tap] {label}", act=_touring(act, number, *done))

@@ -45,7 +45,8 @@ from aouo.store import (
 from aouo.store.database import PRUNED_AT_ONCE, Database, Tx, copy_of
 from aouo.store.forgetting import Forgotten
 from aouo.store.opening import keep_copy
-from aouo.words.catalogue import say, text
+from aouo.words.catalogue import say, speaking, text
+from aouo.words.schedules import restored
 
 _PATIENCE_S = 10.0
 """How long what is stopped may take to end by itself."""
@@ -84,6 +85,27 @@ async def erase_unanswered(
     rows = await database.transact(erase, durable=True)
     log.info("off_record_erased", jobs=len(rows))
     outbox.put(*rows)
+
+
+async def tell_restored(
+    database: Database, clock: Clock, outbox: Outbox, language: Callable[[str], str]
+) -> None:
+    """Say once in each conversation what a restored backup has switched off there."""
+    now = stamp(clock)
+
+    def write(tx: Tx) -> list[Delivery]:
+        notices: list[Delivery] = []
+        rows = schedules.restored(tx)
+        for address in dict.fromkeys(row.address for row in rows):
+            key = f"restored:{address.lane}"
+            theirs = [row for row in rows if row.address == address]
+            if not deliveries.has_key(tx, key):
+                with speaking(language(theirs[0].person)):
+                    notice = restored(theirs)
+                notices.append(deliveries.add(tx, address, "notice", notice, now, key=key))
+        return notices
+
+    outbox.put(*await database.transact(write))
 
 
 async def end_what_is_theirs(
@@ -220,6 +242,7 @@ class Tidying:
             gone["reactions"] = await self._in_parts(edits.prune_reactions, before)
             gone["digests"] = await self._in_parts(kept_reports.prune, before)
             gone["schedules"] = await self._in_parts(schedules.prune, before)
+            gone["runs"] = await self._in_parts(schedule_runs.prune, before)
         if days.messages_days:
             gone |= await self._forget(iso(now - timedelta(days=days.messages_days)), gone)
         gone["copies"] = 0

@@ -11,6 +11,7 @@ from aouo.facts.errors import RouteRequiredError, ToolFailed
 from aouo.facts.events import Inbound
 from aouo.facts.ports import Rendered
 from aouo.facts.records import Draft, Summary
+from aouo.facts.taps import number_in
 from aouo.facts.work import Route
 from aouo.flow.commands.registry import AddedCommand, Answered, CommandCall, Handler, Result
 from aouo.packs.library import Library
@@ -257,10 +258,10 @@ def _open_session(tx: Tx, call: CommandCall, library: Library) -> Result:
     `/sessions summary <id>` shows a summary, and `unsummary` undoes it."""
     del library
     match call.words.args:
-        case ("summary", number) if number.isdecimal():
-            return replace(show(tx, call, int(number[:18])), beside=True)
-        case ("unsummary", number) if number.isdecimal():
-            return replace(undo(tx, call, int(number[:18])), beside=True)
+        case ("summary", word) if (number := number_in(word)) is not None:
+            return replace(show(tx, call, number), beside=True)
+        case ("unsummary", word) if (number := number_in(word)) is not None:
+            return replace(undo(tx, call, number), beside=True)
         case said:
             return replace(_opened(tx, call, " ".join(said)), beside=True)
 

@@ -11,6 +11,7 @@ from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Button, Inbound
 from aouo.facts.ports import iso
 from aouo.facts.schedule import NotASchedule, check
+from aouo.facts.taps import number_in
 from aouo.facts.work import Misfire, Scheduled
 from aouo.flow.commands.builtin import pack_here, unchosen
 from aouo.flow.commands.registry import CommandCall, Result
@@ -25,6 +26,7 @@ from aouo.words.catalogue import message, say, text
 
 _WORDS_MAX = 12
 _SPANS = {"10m": timedelta(minutes=10), "1h": timedelta(hours=1)}
+_LAST_S = int(datetime(9999, 12, 31, tzinfo=UTC).timestamp())
 _FLAGS = {"name", "zone", "timezone", "misfire"}
 
 
@@ -48,12 +50,12 @@ class Scheduling:
         try:
             if verb == "list":
                 return self.listed(tx, call, library)
-            if verb == "page" and wanted.isdecimal():
-                return self.listed(tx, call, library, page=max(0, int(wanted[:9]) - 1))
+            if verb == "page" and (number := number_in(wanted)) is not None:
+                return self.listed(tx, call, library, page=max(0, number - 1))
             if verb == "add":
                 return self._add(tx, call, library, args[1:], call.words.flags)
-            if verb in ("done", "snooze") and len(args) > 2 and args[2].isdecimal():
-                return self._reminded(tx, call, verb, args[1], int(args[2][:12]), args[3:])
+            if verb in ("done", "snooze") and (due := number_in("".join(args[2:3]))) is not None:
+                return self._reminded(tx, call, verb, args[1], min(due, _LAST_S), args[3:])
             if verb in ("on", "off", "run", "remove", "remove?", "history") and wanted:
                 return self._done(tx, call, library, verb, wanted)
         except ScheduleRefused as error:
@@ -93,15 +95,20 @@ class Scheduling:
         due_at = iso(datetime.fromtimestamp(due, UTC))
         if row is None or row.address != call.inbound.address or not row.say:
             return Result(say("schedules.settled-before"))
-        if not schedule_runs.answer(tx, row.id, due_at, verb):
+        if not schedule_runs.is_open(tx, row.id, due_at):
             return Result(say("schedules.settled-before"))
         if verb == "done":
+            schedule_runs.answer(tx, row.id, due_at, verb)
             return Result(message(text("schedules.was-done", said=row.say)))
         now, zone = datetime.fromisoformat(call.now), self.schedules.zone_of(row.zone)
-        later = snoozed(now, zone, rest[0] if rest else "")
+        later = _snoozed(now, zone, rest[0] if rest else "")
         wish = Wish(later.astimezone(zone).isoformat(), say=row.say, name=row.name)
         place = Place(row.address, row.chat_kind, row.person)
-        self.schedules.create(tx, wish, place, now, pack=row.pack, origin=row.origin)
+        try:
+            self.schedules.create(tx, wish, place, now, pack=row.pack, origin=row.origin)
+        except ScheduleRefused as error:  # it stays open, with its buttons
+            return Result(message(str(error)), beside=True)
+        schedule_runs.answer(tx, row.id, due_at, verb)
         at = words.moment_in_words(later, zone)
         return Result(message(text("schedules.snoozed", said=row.say, at=at)))
 
@@ -172,7 +179,7 @@ class Scheduling:
         return Result(words.made_here(row, now, self.schedules.zone_of, off=off))
 
 
-def snoozed(now: datetime, zone: tzinfo, span: str) -> datetime:
+def _snoozed(now: datetime, zone: tzinfo, span: str) -> datetime:
     """Return when a reminder comes again: in so long, or at nine tomorrow."""
     if span in _SPANS:
         return (now + _SPANS[span]).replace(microsecond=0)
@@ -196,8 +203,9 @@ def _listed(tx: Tx, address: ConversationAddress) -> list[Scheduled]:
 def _found(tx: Tx, call: CommandCall, wanted: str) -> Scheduled:
     """Return a schedule of this conversation by its id, its number in the list, or its name."""
     listed = _listed(tx, call.inbound.address)
-    if wanted.isdecimal() and 0 < int(wanted) <= len(listed):
-        return listed[int(wanted) - 1]
+    number = number_in(wanted)
+    if number and number <= len(listed):
+        return listed[number - 1]
     name = wanted if len(wanted) <= 40 else f"{wanted[:39]}…"
     match matching(schedules.of_conversation(tx, call.inbound.address), wanted):
         case [row]:

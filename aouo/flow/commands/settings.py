@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from datetime import tzinfo
 
 from aouo.facts.events import Inbound
+from aouo.facts.languages import base_of, names
 from aouo.facts.ports import ButtonSpec, Clock, Rendered
+from aouo.facts.schedule import ZoneOf
 from aouo.facts.taps import encode
 from aouo.flow.commands.builtin import pack_here
 from aouo.flow.commands.registry import CommandCall, Result
@@ -16,8 +18,9 @@ from aouo.packs.library import Library
 from aouo.packs.load import Pack
 from aouo.packs.settings import Kept, Languages, PersonValues
 from aouo.plumbing.zones import known_zone
+from aouo.schedules.zones import follow_person
 from aouo.store.database import Tx
-from aouo.words.catalogue import LANGUAGES, language, message, say, speaking, spoken, text
+from aouo.words.catalogue import language, message, say, speaking, text
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +32,13 @@ class PackSettings:
     clock: Clock
     zone: Callable[[str], tzinfo]
     zones: PersonValues
+    zone_of: ZoneOf
 
     def obey(self, tx: Tx, call: CommandCall, library: Library) -> Result:
         named, _, rest = call.rest.strip().partition(" ")
         person = call.inbound.person
         if named == "zone":
-            return Result(self._zone(person.id, rest.strip()))
+            return Result(self._zone(tx, person.id, rest.strip(), call.now))
         pack = library.get(library.named(named)) if named else None
         if pack is None and named:
             pack, rest = library.get(pack_here(tx, call, library) or ""), call.rest.strip()
@@ -57,14 +61,16 @@ class PackSettings:
         shown = str(put) if put != "" else text("pack-settings.empty")
         return Result(say("pack-settings.done", name=name, value=shown))
 
-    def _zone(self, person: str, name: str) -> Rendered:
+    def _zone(self, tx: Tx, person: str, name: str, now: str) -> Rendered:
+        former = self.zones.of(person)
         try:
-            found = known_zone(name) if name else self.zones.of(person)
+            zone = known_zone(name) if name else former
         except ValueError as error:
             return message(str(error))
-        if name:
-            self.zones.put(person, found)
-        return say("pack-settings.zone", zone=found or self._named_zone(person))
+        if zone != former:
+            follow_person(tx, person, former, zone, self.zone_of, now)
+            self.zones.put(person, zone)
+        return say("pack-settings.zone", zone=zone or self._named_zone(person))
 
     def _named_zone(self, person: str) -> str:
         """Return the name of a person's zone; this machine's may have none."""
@@ -134,19 +140,18 @@ def choosing_language(languages: Languages) -> Callable[[Tx, CommandCall, Librar
     def obey(tx: Tx, call: CommandCall, library: Library) -> Result:
         del tx, library
         wanted, person = call.rest.strip().casefold(), call.inbound.person
-        named = {name.casefold(): code for code, name in LANGUAGES.items()}
-        code = named.get(wanted, spoken(wanted) if wanted else "")
+        known = names()
+        named = {name.casefold(): code for code, name in known.items()}
+        code = named.get(wanted, base_of(wanted) if wanted else "")
         if wanted == "-":
             languages.chosen.put(person.id, "")
         elif code and (wanted in named or wanted.partition("-")[0] == code):
             languages.chosen.put(person.id, code)
         elif wanted:
-            return Result(say("languages.unknown", name=wanted[:40], known=", ".join(LANGUAGES)))
+            return Result(say("languages.unknown", name=wanted[:40], known=", ".join(known)))
         with speaking(languages.of_id(person.id)):
-            rows = [
-                [ButtonSpec(n, encode("command", f"language {c}"))] for c, n in LANGUAGES.items()
-            ]
+            rows = [[ButtonSpec(n, encode("command", f"language {c}"))] for c, n in known.items()]
             rows.append([ButtonSpec(text("languages.button-own"), encode("command", "language -"))])
-            return Result(say("languages.spoken", *rows, name=LANGUAGES[language()]))
+            return Result(say("languages.spoken", *rows, name=known[language()]))
 
     return obey

@@ -11,6 +11,7 @@ from urllib.parse import quote
 from aouo.facts.events import Inbound
 from aouo.facts.ports import Rendered
 from aouo.facts.schedule import ZoneOf
+from aouo.facts.taps import number_in
 from aouo.facts.work import Route, Working
 from aouo.flow.commands.builtin import pack_here
 from aouo.flow.commands.registry import CommandCall, Handler, Look, Result
@@ -142,8 +143,8 @@ class Jobs:
         """`/jobs`, and `/jobs stop ID`."""
         del library
         match call.words.args:
-            case ("stop", number) if number.isdecimal():
-                return self._stop(tx, call, int(number[:18]))
+            case ("stop", word) if (number := number_in(word)) is not None:
+                return self._stop(tx, call, number)
             case _:
                 return Result(self._shown(tx, call))
 

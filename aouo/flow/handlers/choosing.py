@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from aouo.agent.spending.money import Offer, Price
 from aouo.facts.events import Inbound
-from aouo.facts.ports import ButtonSpec
+from aouo.facts.ports import ButtonSpec, Rendered
 from aouo.facts.taps import encode
 from aouo.facts.work import Job
 from aouo.flow.commands.registry import CommandCall, Result
@@ -30,6 +30,8 @@ class ChoosingModel:
     generations: Generations
     replies: Replies
     is_owner: Callable[[Inbound], bool]
+    page: Callable[[], str]
+    """Where the page is, "" = nowhere."""
 
     async def run(self, job: Job, said: ObeyCommand) -> None:
         """Answer `/model`, and settle its job."""
@@ -42,7 +44,7 @@ class ChoosingModel:
     ) -> Result:
         inbound = call.inbound
         if not now.offers:
-            return Result(say("models.choose-none"))
+            return Result(self._connecting(inbound))
         route = routes.get_or_create(tx, inbound.address, inbound.chat_kind, call.now)
         wanted, effort = (*call.words.args, "", "")[:2]
         may = now.anybody_chooses or self.is_owner(inbound)
@@ -70,6 +72,15 @@ class ChoosingModel:
         said = text("models.chosen" if wanted else "models.choose", model=here.model, effort=effort)
         lines = [_line(one, prices[one.name]) for one in now.offers]
         return Result(message("\n".join((said, "", *lines)), *rows))
+
+    def _connecting(self, inbound: Inbound) -> Rendered:
+        """Say that there is no model, to the owner also how one is connected."""
+        lines = [text("models.choose-none")]
+        if self.is_owner(inbound):
+            lines = [text("models.choose-connect")]
+            if page := self.page():
+                lines.append(text("models.choose-page", page=page))
+        return message("\n".join(lines))
 
 
 def _named(offers: tuple[Offer, ...], wanted: str) -> list[Offer]:

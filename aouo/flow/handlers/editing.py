@@ -6,15 +6,18 @@ That the jobs of a chat wait, and go on once we are back, is decided where the n
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from aouo.agent import history
 from aouo.agent.context import TurnContext
+from aouo.agent.tools.undo import Undoing
 from aouo.facts import events
 from aouo.facts.address import ConversationAddress
-from aouo.facts.errors import RecipientGone
+from aouo.facts.errors import RecipientGone, ToolFailed
 from aouo.facts.ids import SessionId
 from aouo.facts.ports import ButtonSpec, Clock, stamp
+from aouo.facts.records import Effect
 from aouo.facts.taps import Tap, encode
 from aouo.facts.transcript import UserSaid
 from aouo.facts.work import Asked, Delivery, Job
@@ -119,15 +122,13 @@ async def move_chat(
 class Editing:
     """Applies edits, each in one transaction with the job that brought it."""
 
-    database: Database
-    clock: Clock
-    outbox: Outbox
     replies: Replies
+    undoing: Undoing
     _fresh: set[int] = field(init=False, default_factory=set[int])
 
     async def apply(self, job: Job) -> None:
         """Do with an edit what its message's job still allows."""
-        now = stamp(self.clock)
+        now = stamp(self.replies.clock)
 
         def write(tx: Tx) -> tuple[str, int, Delivery | None]:
             jobs.check_claim(tx, job)
@@ -138,12 +139,12 @@ class Editing:
                 tx.forget()
             return outcome, job_id, shown
 
-        outcome, job_id, shown = await self.database.transact(write, durable=True)
+        outcome, job_id, shown = await self.replies.database.transact(write, durable=True)
         log.info("message_edited", message_id=job.inbound.message_id, outcome=outcome)
         if outcome == _TOLD:
             self._fresh.add(job_id)
         if shown:
-            self.outbox.put(shown)
+            self.replies.outbox.put(shown)
 
     async def tell(self, ctx: TurnContext, job: Job) -> None:
         """What the person changed since the last dispatch becomes a line that the model reads."""
@@ -151,7 +152,7 @@ class Editing:
         if job.id not in self._fresh and not taken_up:
             return
         self._fresh.discard(job.id)
-        now = stamp(self.clock)
+        now = stamp(self.replies.clock)
 
         def write(tx: Tx) -> list[str]:
             jobs.check_claim(tx, job)
@@ -161,14 +162,18 @@ class Editing:
             edits.forget_untold(tx, job.id)
             return lines
 
-        ctx.said += map(UserSaid, await self.database.transact(write))
+        ctx.said += map(UserSaid, await self.replies.database.transact(write))
 
     async def tap(self, job: Job, tap: Tap) -> None:
-        """Answer the new words, because the person wants it; or explain why not."""
-        address, edits = job.inbound.address, job.inbound.message_id
+        """Answer the new words, because the person wants it, in place of what a phrase did by the
+        old ones; or explain why not."""
+        address, edits, offer_id = job.inbound.address, job.inbound.message_id, int(tap.values[0])
+        for effect in await self.replies.database.read(lambda tx: _done_by(tx, offer_id, job)):
+            with suppress(ToolFailed):  # it was changed since, and stays
+                await self.undoing.take_back(effect, job)
 
         def work(tx: Tx, now: str) -> str | list[Delivery]:
-            if problem := _take(tx, int(tap.values[0]), job.inbound, now):
+            if problem := _take(tx, offer_id, job.inbound, now):
                 return problem
             said = say("edits.answering")
             return [deliveries.add(tx, address, "notice", said, now, edits=edits)]
@@ -258,6 +263,13 @@ def _offer(tx: Tx, job_id: int, new: events.Inbound, now: str) -> Delivery | Non
     button = ButtonSpec(text("edits.again"), encode("edited", offer_id))
     said = say("edits.too-late", [button])
     return deliveries.add(tx, new.address, "notice", said, now, key=f"edited:{offer_id}")
+
+
+def _done_by(tx: Tx, offer_id: int, tapped: Job) -> list[Effect]:
+    """Return what the old words of an offer did without a model, the newest first."""
+    job_id, inbound = edits.edited(tx, offer_id)
+    ours = inbound is not None and inbound.person.id == tapped.inbound.person.id
+    return turns.effects_of_phrase(tx, job_id) if ours else []
 
 
 def _take(tx: Tx, offer_id: int, tapped: events.Inbound, now: str) -> str:

@@ -7,11 +7,10 @@ again, and each of its steps may be done twice.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from aouo.facts.people import AT_HOME, Owner
+from aouo.facts.people import AT_HOME
 from aouo.facts.ports import ButtonSpec, Media, Rendered, stamp
 from aouo.facts.taps import encode
 from aouo.facts.work import Job
@@ -21,14 +20,13 @@ from aouo.flow.replies import Replies
 from aouo.memory.files import NAMES
 from aouo.packs.data import persons
 from aouo.packs.databases import databases_of, places_of, tenant_in
-from aouo.packs.library import Library
 from aouo.packs.stores import PackStores
 from aouo.plumbing.home import Home
 from aouo.plumbing.logs import log
 from aouo.plumbing.trees import remove
 from aouo.queue.decide import ObeyCommand
 from aouo.store import erasing, search
-from aouo.store.database import Database, Tx
+from aouo.store.database import Tx
 from aouo.words.catalogue import say, text
 
 _YES = "yes"
@@ -40,11 +38,8 @@ class Forgetting:
     """Shows and erases what the runtime and packs keep of one person."""
 
     home: Home
-    database: Database
     replies: Replies
     stores: PackStores
-    library: Callable[[], Library]
-    owner: Callable[[], Owner]
 
     async def run(self, job: Job, said: ObeyCommand) -> None:
         """`/forget`, `/forget yes`; for the owner also `/forget ID` and `/forget ID yes`."""
@@ -53,7 +48,7 @@ class Forgetting:
         if args and args[0].isdecimal() and args[0].isascii():
             person = args.pop(0)
         answer: Rendered | None = None
-        if person != inbound.person.id and not self.owner().is_owner(inbound):
+        if person != inbound.person.id and not self.replies.owner().is_owner(inbound):
             answer = say("forget.owners")
         elif inbound.chat_kind != "private":
             answer = say("forget.in-private")
@@ -61,7 +56,7 @@ class Forgetting:
             answer = say("forget.usage")
         elif args:
             await self._erase(person, job.id)
-            busy = await self.database.read(lambda tx: erasing.is_busy(tx, person, job.id))
+            busy = await self.replies.database.read(lambda tx: erasing.is_busy(tx, person, job.id))
             answer = say("forget.erased-but" if busy else "forget.erased")
         else:
             answer = await self._shown(person, own=person == inbound.person.id)
@@ -69,7 +64,7 @@ class Forgetting:
         await self.replies.command(job, lambda tx, call: Result(found), said)
 
     async def _shown(self, person: str, *, own: bool) -> Rendered:
-        kept = await self.database.read(lambda tx: list(erasing.kept_of(tx, person)))
+        kept = await self.replies.database.read(lambda tx: list(erasing.kept_of(tx, person)))
         kept += await asyncio.to_thread(self._kept_by_packs, person)
         parts = [
             f"# {text(f'forget.kind-{kind}')}\n\n" + "\n".join(lines)
@@ -102,7 +97,7 @@ class Forgetting:
         tenant = erasing.tenant(person)
         return [
             (pack, file, there == tenant)
-            for pack in self.library().names
+            for pack in self.replies.library().names
             for file in databases_of(self.home, pack)
             if (there := tenant_in(pack, file)) in ("", tenant)
         ]
@@ -110,25 +105,25 @@ class Forgetting:
     def _places(self, person: str) -> list[Path]:
         shared = {
             name
-            for name, pack in self.library().packs.items()
+            for name, pack in self.replies.library().packs.items()
             if pack.manifest.schema.scope != "person"
         }
         return places_of(self.home, erasing.tenant(person), shared)
 
     async def _erase(self, person: str, but: int) -> None:
         """Erase all of it, but what the command `but` itself is."""
-        transact, now = self.database.transact, stamp(self.replies.clock)
+        transact, now = self.replies.database.transact, stamp(self.replies.clock)
         for _ in range(_LOOKS):  # what is on its way has their words, and is kept once it is there
-            if await self.database.read(lambda tx: erasing.is_told(tx, person)):
+            if await self.replies.database.read(lambda tx: erasing.is_told(tx, person)):
                 break
             await self.replies.clock.sleep(_LOOK_EVERY_S)
         await transact(lambda tx: erasing.drop_waiting(tx, person, now, but))
-        while some := await self.database.read(lambda tx: erasing.due(tx, person, but)):
+        while some := await self.replies.database.read(lambda tx: erasing.due(tx, person, but)):
             for number, inbound in some:  # first: whoever is killed here does it again
                 await asyncio.to_thread(media.remove_files, self.home.media, number, inbound)
             numbers = [number for number, _ in some]
             await transact(lambda tx, numbers=numbers: erasing.erase_jobs(tx, numbers))
-        at_home = person in (self.owner().id, AT_HOME)
+        at_home = person in (self.replies.owner().id, AT_HOME)
         await transact(lambda tx: erasing.erase_rest(tx, person, at_home=at_home))
         await asyncio.to_thread(self._erase_files, person)
         begins = True

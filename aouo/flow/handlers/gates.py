@@ -11,7 +11,8 @@ from aouo.facts.address import ConversationAddress
 from aouo.facts.commands import RETRY, Carried, TurnHints
 from aouo.facts.errors import BudgetExceeded, SetupError
 from aouo.facts.events import Album, Attached, Command, Inbound, Text
-from aouo.facts.ports import ChatModel, Clock, iso
+from aouo.facts.letters import folded
+from aouo.facts.ports import ChatModel, iso
 from aouo.facts.records import Refusal
 from aouo.facts.taps import Tap
 from aouo.facts.work import Delivery, Gate, Job
@@ -24,7 +25,7 @@ from aouo.plumbing.logs import log
 from aouo.queue.decide import AnswerGate
 from aouo.queue.running import Waiting
 from aouo.store import contents, deliveries, gates, gone, jobs, routes, turns, usage
-from aouo.store.database import Database, Tx
+from aouo.store.database import Tx
 from aouo.words import money, sentences
 from aouo.words.catalogue import message, text
 
@@ -98,9 +99,13 @@ def _judge(gate: Gate | None, given: Answer, inbound: Inbound, now: str) -> tupl
 
 
 def _meant(text: str, options: tuple[str, ...]) -> str:
+    """Return the option of this label, else of this number, else the words as they are."""
+    wanted = folded(text)
+    if label := next((option for option in options if folded(option) == wanted), ""):
+        return label
     if _is_number(text) and 1 <= int(text) <= len(options):
         return options[int(text) - 1]
-    return next((option for option in options if option.casefold() == text.casefold()), text)
+    return text
 
 
 def _judge_approval(gate: Gate, given: Answer, inbound: Inbound, now: str) -> tuple[str, str]:
@@ -145,8 +150,6 @@ class BudgetRefusals:
     Only the owner may raise a budget: they are asked in their private chat.
     """
 
-    database: Database
-    clock: Clock
     generations: Generations
     replies: Replies
 
@@ -159,7 +162,7 @@ class BudgetRefusals:
         chat = generation.owner.chat_apart(inbound.address)
         if not isinstance(error, BudgetExceeded) or chat is None:
             return None
-        hour_ago = iso(self.clock.now() - _HOUR)
+        hour_ago = iso(self.replies.clock.now() - _HOUR)
 
         def may(tx: Tx) -> bool:
             asked = deliveries.raises_asked_since(tx, hour_ago)
@@ -171,7 +174,7 @@ class BudgetRefusals:
         def ask(tx: Tx, now: str) -> Delivery:
             return deliveries.add(tx, chat, "notice", card, now, key=key)
 
-        return ask if await self.database.read(may) else None
+        return ask if await self.replies.database.read(may) else None
 
     async def model_for(
         self, address: ConversationAddress, generation: Generation, pack: str, origin: str
@@ -179,7 +182,7 @@ class BudgetRefusals:
         """Return the model that was chosen here, for today or until changed, or that of the pack,
         of what began the turn, or the usual one, and the generation as it is with that."""
         usual, day = generation.model, generation.quota.day()
-        chosen = await self.database.read(lambda tx: usage.chosen_model(tx, address, day))
+        chosen = await self.replies.database.read(lambda tx: usage.chosen_model(tx, address, day))
         choice = chosen or generation.named_model(pack, origin)
         if choice is None:
             return usual, generation

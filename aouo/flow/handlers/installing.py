@@ -12,8 +12,7 @@ from aouo.facts.attachments import Attachment
 from aouo.facts.commands import INSTALL
 from aouo.facts.errors import FileNotFetched, PackError
 from aouo.facts.events import Album, Attached
-from aouo.facts.people import Owner
-from aouo.facts.ports import NO_MODEL, ChatModel, Clock, Fetch, Rendered
+from aouo.facts.ports import NO_MODEL, ChatModel, Fetch, Rendered
 from aouo.facts.records import Change
 from aouo.facts.taps import Tap
 from aouo.facts.work import Delivery, Job
@@ -23,7 +22,6 @@ from aouo.flow.replies import Replies, Said
 from aouo.installer import offers
 from aouo.installer.packs import Packs
 from aouo.outbound import payloads
-from aouo.outbound.outbox import Outbox
 from aouo.packs.compare import Difference
 from aouo.packs.load import load_pack
 from aouo.schedules.proposals import Place
@@ -110,17 +108,13 @@ class Installing:
 
     packs: Packs
     replies: Replies
-    clock: Clock
-    outbox: Outbox
-    owner: Callable[[], Owner]
     bundled: Callable[[], dict[str, Path]]
     fetches: Mapping[str, Fetch]
-    folder: Path
     provide: Callable[[Job, str], Awaitable[ConversationAddress | None]]
 
     async def run(self, job: Job, rest: str) -> None:
         """Look through the pack that is meant, and ask."""
-        if not self.owner().is_owner(job.inbound):
+        if not self.replies.owner().is_owner(job.inbound):
             await self.replies.answer(job, say("commands.owners", name=INSTALL.name))
             return
         try:
@@ -135,7 +129,7 @@ class Installing:
                 return
             lasting = source != str(self._downloaded(job))
             ours = source == str(self.bundled().get(wanted))
-            async with typing(self.outbox.action, self.clock, job.inbound.address):
+            async with typing(self.replies.outbox.action, self.replies.clock, job.inbound.address):
                 change, difference = await offers.offer(
                     self.packs.kit, source, job.inbound.person.id, lasting=lasting
                 )
@@ -166,7 +160,7 @@ class Installing:
     async def offer(self, job: Job, tap: Tap) -> None:
         """Show the card of a pack that comes with aouo, or explain why not."""
         objection, (pack,) = "", tap.values
-        if not self.owner().is_owner(job.inbound):
+        if not self.replies.owner().is_owner(job.inbound):
             objection = text("taps.for-the-owner")
         elif pack not in self.bundled():
             objection = text("taps.unknown")
@@ -178,7 +172,7 @@ class Installing:
         inbound = job.inbound
         change = await offers.look(self.packs.kit, tap.values[0])
         objection = ""
-        if not self.owner().is_owner(inbound):
+        if not self.replies.owner().is_owner(inbound):
             objection = text("taps.for-the-owner")
         elif change is None:
             objection = text("taps.unknown")
@@ -238,7 +232,7 @@ class Installing:
         return str(target)
 
     def _downloaded(self, job: Job) -> Path:
-        return self.folder / f"install_{job.id}.aouo"
+        return self.replies.media / f"install_{job.id}.aouo"
 
 
 def abouts(folders: Mapping[str, Path], language: str) -> dict[str, str]:

@@ -11,7 +11,7 @@ from datetime import timedelta
 
 from aouo.facts import events
 from aouo.facts.address import ConversationAddress
-from aouo.facts.people import Admission, LetIn, Owner, Role
+from aouo.facts.people import Admission, LetIn, Role
 from aouo.facts.ports import ButtonSpec, Rendered, iso, stamp
 from aouo.facts.taps import Tap, encode
 from aouo.facts.work import Delivery, Job
@@ -45,7 +45,6 @@ class LettingIn:
     replies: Replies
     decided: dict[str, LetIn]
     admission: Callable[[], Admission]
-    owner: Callable[[], Owner]
     end: Callable[[], Awaitable[None]]
     command: Callable[[str], str]
     language: Callable[[str], str]
@@ -77,11 +76,11 @@ class LettingIn:
 
     def _ask(self, tx: Tx, person: events.Person, now: str) -> list[tuple[LetIn, Delivery]]:
         """Keep that somebody without an answer asked, at most once a day, and queue the card."""
-        chat, known = self.owner().chat, self.decided.get(person.id)
+        chat, known = self.replies.owner().chat, self.decided.get(person.id)
         day_ago = iso(self.replies.clock.now() - _DAY)
         # An owner who is missing in the list has no question for themselves; who is on it and was
         # put out comes back by /people alone.
-        settled = {self.owner().id, *map(str, self.admission().people)}
+        settled = {self.replies.owner().id, *map(str, self.admission().people)}
         if chat is None or person.id in settled or not person.id.isdigit():
             return []
         if known and known.role in ("no", "out"):
@@ -103,7 +102,7 @@ class LettingIn:
         known, done = self.decided.get(person), list[LetIn]()
 
         def work(tx: Tx, now: str) -> str | list[Delivery]:
-            if not self.owner().is_owner(inbound):
+            if not self.replies.owner().is_owner(inbound):
                 return text("taps.for-the-owner")
             if known is None or how not in _ANSWERS:
                 return text("taps.unknown")
@@ -158,14 +157,14 @@ class LettingIn:
         changed, told = list[LetIn](), list[Delivery]()
 
         def obey(tx: Tx, call: CommandCall) -> Result:
-            if not self.owner().is_owner(call.inbound):
+            if not self.replies.owner().is_owner(call.inbound):
                 return Result(say("people.owners"))
             if args := call.words.args:
                 how, person = (*args, "", "")[:2]
                 known = self.decided.get(person) or LetIn(person, "", "asked", call.now)
                 if how not in _ROLES or not (person.isascii() and person.isdigit()):
                     return Result(say("people.usage"))
-                if person == self.owner().id:
+                if person == self.replies.owner().id:
                     return Result(say("people.is-owner"))
                 changed[:] = [self._decided(tx, known, _ROLES[how], call.now)]
                 if person not in before:
@@ -183,7 +182,7 @@ class LettingIn:
 
     def _shown(self, decided: dict[str, LetIn]) -> Rendered:
         """Return who is let in and who is not, with what the owner can change."""
-        owner, admission = self.owner().id, replace(self.admission(), decided=decided)
+        owner, admission = self.replies.owner().id, replace(self.admission(), decided=decided)
         known = {*map(str, admission.people), *decided} - {owner}
         found = [
             (decided.get(one, LetIn(one, "", "asked", "")), admission.role(one))

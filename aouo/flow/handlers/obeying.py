@@ -104,9 +104,6 @@ class Obeying:
         ValueError: a command has no handler, or a handler no command; raised at start.
     """
 
-    database: Database
-    clock: Clock
-    outbox: Outbox
     replies: Replies
     running: Running
     commands: Commands
@@ -145,7 +142,7 @@ class Obeying:
     async def _obey_added(self, job: Job, said: ObeyCommand, added: AddedCommand) -> None:
         call, _ = await self._called(job, said)
         try:
-            async with typing(self.outbox.action, self.clock, job.inbound.address):
+            async with typing(self.replies.outbox.action, self.replies.clock, job.inbound.address):
                 ended = await self.running.run(
                     job.id, self.limit_s(), lambda: _guarded(said.name, added, call)
                 )
@@ -175,7 +172,7 @@ class Obeying:
     async def refuse(self, job: Job, why: RefuseCommand) -> None:
         """Say that nobody knows the command, or which pack's it is, or what is wrong with it."""
         if why.why:
-            said = say("commands.not-split", name=why.name, why=why.why)
+            said = say("commands.not-split", name=why.name)
         elif why.pack:
             said = say("commands.of-other-pack", name=why.name, pack=why.pack)
         else:
@@ -200,7 +197,7 @@ class Obeying:
     async def _looked_up(self, job: Job, look: Look, said: ObeyCommand) -> Result:
         call, route = await self._called(job, said)
         try:
-            async with self.database.snapshot() as snapshot:
+            async with self.replies.database.snapshot() as snapshot:
                 return await look(snapshot, call, route)
         except TooMuchToRead as error:
             log.warning("too_much_to_read", error=str(error))
@@ -208,9 +205,9 @@ class Obeying:
 
     async def _called(self, job: Job, said: ObeyCommand) -> tuple[CommandCall, Route | None]:
         """The call of a command that runs before its transaction, and where it was sent."""
-        route = await self.database.read(lambda tx: routes.find(tx, job.inbound.address))
+        route = await self.replies.database.read(lambda tx: routes.find(tx, job.inbound.address))
         session_id = route.session_id if route else ""
-        now = stamp(self.clock)
+        now = stamp(self.replies.clock)
         call = CommandCall(job.inbound, said.rest, now, job.id, said.words, session_id, said.name)
         return call, route
 

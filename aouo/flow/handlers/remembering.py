@@ -9,8 +9,9 @@ from datetime import datetime, tzinfo
 
 from aouo.facts.commands import Words
 from aouo.facts.errors import ToolFailed
-from aouo.facts.ports import Clock, Rendered, stamp
+from aouo.facts.ports import Rendered, stamp
 from aouo.facts.records import Cause, Version
+from aouo.facts.taps import number_in
 from aouo.facts.work import Job
 from aouo.flow.commands.builtin import pack_here, pick
 from aouo.flow.commands.registry import CommandCall, Result
@@ -19,7 +20,7 @@ from aouo.memory.keeping import Keeping
 from aouo.plumbing.web.envelope import told_from
 from aouo.store import memory_versions as versions
 from aouo.store.chats import tenant_of
-from aouo.store.database import Database, Tx
+from aouo.store.database import Tx
 from aouo.words import memory
 from aouo.words.catalogue import say, text
 
@@ -31,8 +32,6 @@ _USAGE = "/memory, /memory undo, or /memory empty USER.md"
 class Remembering:
     """Acts on the memory of the pack that a conversation is with; `zone` is for times."""
 
-    database: Database
-    clock: Clock
     replies: Replies
     keeping: Keeping
     zone: Callable[[], tzinfo | None]
@@ -42,8 +41,8 @@ class Remembering:
         match (*(word.lower() for word in words.args), *words.flags):
             case ("undo",):
                 await self._undo(job, 0)
-            case ("undo", number) if number.isdecimal():
-                await self._undo(job, int(number[:18]))
+            case ("undo", word) if (number := number_in(word)) is not None:
+                await self._undo(job, number)
             case ("show", name):
                 await self._show(job, name)
             case ():
@@ -110,14 +109,14 @@ class Remembering:
     async def _where(self, job: Job, *, changes: bool = False) -> tuple[str, str] | None:
         """Return the pack here, and whose memory of it is meant; None = there is none to show or,
         off the record, to change, and the job is settled."""
-        now, library = stamp(self.clock), self.replies.library()
+        now, library = stamp(self.replies.clock), self.replies.library()
 
         def look(tx: Tx) -> tuple[str | None, str]:
             call = CommandCall(job.inbound, "", now, job.id)
             pack = pack_here(tx, call, library, self.replies.default())
             return pack, tenant_of(tx, job.inbound, pack or "")
 
-        pack, tenant = await self.database.read(look)
+        pack, tenant = await self.replies.database.read(look)
         if pack is None:
             await self.replies.command(job, lambda tx, call: pick(tx, call, library))
         elif changes and job.off_record:

@@ -78,7 +78,7 @@ def taps_of(
         "person": letting_in.tap,
         "onboarding_skip": lambda job, tap: skip_onboarding(replies, job),
         "page": lambda job, tap: menus.open(job, tap.values[0]),
-        **dict.fromkeys(("act", "command", "kept", "old"), partial(_explain, replies)),
+        **dict.fromkeys(("act", "command", "fix", "kept", "old"), partial(_explain, replies)),
     }
     if wrong := (FORMS.keys() - {"pack", "text"}) ^ taps.keys():
         raise ValueError(f"taps without a handler, or handlers without a tap: {sorted(wrong)}")

@@ -11,18 +11,17 @@ from typing import Literal, TypeVar
 from aouo.facts import errors
 from aouo.facts.address import ConversationAddress
 from aouo.facts.events import ChatKind, TopicShut
-from aouo.facts.ports import Clock, Rendered, Rights, Topics, stamp
+from aouo.facts.ports import Rendered, Rights, Topics, stamp
 from aouo.facts.work import Delivery, Job, Route
 from aouo.flow.commands import builtin
 from aouo.flow.commands.registry import CommandCall
 from aouo.flow.replies import Replies
-from aouo.outbound.outbox import Outbox
 from aouo.plumbing.logs import log
 from aouo.plumbing.waiting import pause_s
 from aouo.queue.decide import NameTopic
 from aouo.queue.lexer import pack_of
 from aouo.store import deliveries, jobs, routes
-from aouo.store.database import Database, Tx
+from aouo.store.database import Tx
 from aouo.words import conversations
 
 
@@ -30,8 +29,6 @@ from aouo.words import conversations
 class TopicEvents:
     """Keeps the routes of topics in step with what Telegram tells of them."""
 
-    database: Database
-    clock: Clock
     replies: Replies
 
     async def name(self, job: Job, named: NameTopic) -> None:
@@ -66,7 +63,7 @@ class TopicEvents:
         inbound = job.inbound
         if job.active_pack or not inbound.title:
             return job
-        now = stamp(self.clock)
+        now = stamp(self.replies.clock)
 
         def write(tx: Tx) -> tuple[str, str]:
             jobs.check_claim(tx, job)
@@ -78,7 +75,7 @@ class TopicEvents:
                 log.info("tg_topic_auto_bound", pack=pack)
             return title, pack
 
-        title, pack = await self.database.transact(write)
+        title, pack = await self.replies.database.transact(write)
         return replace(job, active_pack=pack, inbound=replace(inbound, title=title))
 
     async def shut(self, job: Job, shut: TopicShut) -> None:
@@ -118,9 +115,6 @@ class SettingUp:
     is on disk before a topic is created, its route right after, and what a killed process left is
     found by the service message that its topic brings."""
 
-    database: Database
-    clock: Clock
-    outbox: Outbox
     replies: Replies
     platform: Topics | None
     _at_work: dict[str, asyncio.Lock] = field(init=False, default_factory=dict[str, asyncio.Lock])
@@ -154,7 +148,7 @@ class SettingUp:
         if report.none_here or report.failed:
             return None
         chat = address.around
-        found = await self.database.read(lambda tx: routes.topics_of_pack(tx, chat, pack))
+        found = await self.replies.database.read(lambda tx: routes.topics_of_pack(tx, chat, pack))
         return found[0][0] if found else None
 
     async def _set_up(self, job: Job, platform: Topics, packs: tuple[str, ...]) -> _Report:
@@ -197,7 +191,7 @@ class SettingUp:
 
     async def _has(self, job: Job, platform: Topics, chat: ConversationAddress, pack: str) -> bool:
         """Whether a topic of the pack is there; routes of topics that are gone let go of it."""
-        found = await self.database.read(
+        found = await self.replies.database.read(
             lambda tx: [
                 *routes.topics_of_pack(tx, chat, pack),
                 *routes.titled_topics(tx, chat, pack),
@@ -227,7 +221,7 @@ class SettingUp:
         except errors.DeliveryUnknown:
             return await self._comes_back(chat, pack)
         except errors.DeliveryError:
-            await self.database.transact(lambda tx: routes.settle_topic(tx, chat, pack))
+            await self.replies.database.transact(lambda tx: routes.settle_topic(tx, chat, pack))
             raise
         await self._bind(job, replace(chat, thread_id=thread), pack, job.inbound.chat_kind)
         return True
@@ -236,7 +230,7 @@ class SettingUp:
         self, job: Job, chat: ConversationAddress, pack: str
     ) -> Literal["new", "unfinished", "there"]:
         """Write down that a topic is about to be created, unless it has just been heard of."""
-        now = stamp(self.clock)
+        now = stamp(self.replies.clock)
 
         def write(tx: Tx) -> Literal["new", "unfinished", "there"]:
             jobs.check_claim(tx, job)
@@ -244,22 +238,22 @@ class SettingUp:
                 return "there"
             return "new" if routes.intend_topic(tx, chat, pack, now) else "unfinished"
 
-        return await self.database.transact(write, durable=True)
+        return await self.replies.database.transact(write, durable=True)
 
     async def _comes_back(self, chat: ConversationAddress, pack: str) -> bool:
         """Wait for the service message of a topic that may have been created; it binds it."""
-        until_s = self.clock.monotonic_s() + _COMES_BACK_S
-        while self.clock.monotonic_s() < until_s:
-            if await self.database.read(lambda tx: routes.topics_of_pack(tx, chat, pack)):
+        until_s = self.replies.clock.monotonic_s() + _COMES_BACK_S
+        while self.replies.clock.monotonic_s() < until_s:
+            if await self.replies.database.read(lambda tx: routes.topics_of_pack(tx, chat, pack)):
                 return True
-            await self.clock.sleep(0.1)
+            await self.replies.clock.sleep(0.1)
         return False
 
     async def _bind(
         self, job: Job, topic: ConversationAddress, pack: str, chat_kind: ChatKind
     ) -> None:
         """Bind a topic that is there; whoever does says so in it, this or its service message."""
-        now = stamp(self.clock)
+        now = stamp(self.replies.clock)
 
         def write(tx: Tx) -> Delivery | None:
             jobs.check_claim(tx, job)
@@ -273,11 +267,11 @@ class SettingUp:
             routes.set_pack(tx, route, pack, now)
             return deliveries.add(tx, topic, "notice", conversations.bound(pack), now)
 
-        if told := await self.database.transact(write, durable=True):
-            self.outbox.put(told)
+        if told := await self.replies.database.transact(write, durable=True):
+            self.replies.outbox.put(told)
 
     async def _let_go(self, job: Job, topic: ConversationAddress) -> None:
-        now = stamp(self.clock)
+        now = stamp(self.replies.clock)
 
         def write(tx: Tx) -> None:
             jobs.check_claim(tx, job)
@@ -287,7 +281,7 @@ class SettingUp:
                 routes.set_paused(tx, topic, "deleted", now)
 
         log.info("topic_let_go", topic=str(topic))
-        await self.database.transact(write)
+        await self.replies.database.transact(write)
 
     async def _patiently(self, call: Callable[[], Awaitable[_T]]) -> _T:
         """Wait out flood control and passing failures, a few times."""
@@ -300,7 +294,7 @@ class SettingUp:
                     raise
             except errors.NotSent:
                 wait_s = _BACKOFF(tried)
-            await self.clock.sleep(wait_s)
+            await self.replies.clock.sleep(wait_s)
         return await call()
 
 

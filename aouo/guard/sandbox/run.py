@@ -7,12 +7,7 @@ import os
 import socket
 import tempfile
 from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import (
-    AbstractAsyncContextManager,
-    AsyncExitStack,
-    asynccontextmanager,
-    suppress,
-)
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import TypeAlias
 

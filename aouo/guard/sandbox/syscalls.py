@@ -6,129 +6,18 @@
 from __future__ import annotations
 
 import errno
+import json
+import os
 import platform
 import struct
 from collections.abc import Mapping, Sequence
 
-_NUMBERS: Mapping[str, Mapping[str, int]] = {
-    "x86_64": {
-        "open": 2,
-        "ioctl": 16,
-        "socket": 41,
-        "connect": 42,
-        "bind": 49,
-        "socketpair": 53,
-        "clone": 56,
-        "kill": 62,
-        "creat": 85,
-        "chmod": 90,
-        "fchmod": 91,
-        "chown": 92,
-        "fchown": 93,
-        "lchown": 94,
-        "ptrace": 101,
-        "rt_sigqueueinfo": 129,
-        "utime": 132,
-        "mknod": 133,
-        "setpriority": 141,
-        "sched_setparam": 142,
-        "sched_setscheduler": 144,
-        "chroot": 161,
-        "mount": 165,
-        "setxattr": 188,
-        "lsetxattr": 189,
-        "fsetxattr": 190,
-        "removexattr": 197,
-        "lremovexattr": 198,
-        "fremovexattr": 199,
-        "tkill": 200,
-        "sched_setaffinity": 203,
-        "tgkill": 234,
-        "utimes": 235,
-        "add_key": 248,
-        "request_key": 249,
-        "keyctl": 250,
-        "ioprio_set": 251,
-        "openat": 257,
-        "mknodat": 259,
-        "fchownat": 260,
-        "futimesat": 261,
-        "fchmodat": 268,
-        "unshare": 272,
-        "utimensat": 280,
-        "rt_tgsigqueueinfo": 297,
-        "perf_event_open": 298,
-        "open_by_handle_at": 304,
-        "setns": 308,
-        "process_vm_readv": 310,
-        "process_vm_writev": 311,
-        "sched_setattr": 314,
-        "bpf": 321,
-        "userfaultfd": 323,
-    },
-    "aarch64": {
-        "setxattr": 5,
-        "lsetxattr": 6,
-        "fsetxattr": 7,
-        "removexattr": 14,
-        "lremovexattr": 15,
-        "fremovexattr": 16,
-        "ioctl": 29,
-        "ioprio_set": 30,
-        "mknodat": 33,
-        "mount": 40,
-        "chroot": 51,
-        "fchmod": 52,
-        "fchmodat": 53,
-        "fchownat": 54,
-        "fchown": 55,
-        "openat": 56,
-        "utimensat": 88,
-        "unshare": 97,
-        "ptrace": 117,
-        "sched_setparam": 118,
-        "sched_setscheduler": 119,
-        "sched_setaffinity": 122,
-        "kill": 129,
-        "tkill": 130,
-        "tgkill": 131,
-        "rt_sigqueueinfo": 138,
-        "setpriority": 140,
-        "socket": 198,
-        "socketpair": 199,
-        "bind": 200,
-        "connect": 203,
-        "add_key": 217,
-        "request_key": 218,
-        "keyctl": 219,
-        "clone": 220,
-        "rt_tgsigqueueinfo": 240,
-        "perf_event_open": 241,
-        "open_by_handle_at": 265,
-        "setns": 268,
-        "process_vm_readv": 270,
-        "process_vm_writev": 271,
-        "sched_setattr": 274,
-        "bpf": 280,
-        "userfaultfd": 282,
-    },
-}
-"""Source: the kernel's own tables, arch/x86/entry/syscalls and include/uapi/asm-generic."""
-_EVERYWHERE: Mapping[str, int] = {
-    "pidfd_send_signal": 424,
-    "io_uring_setup": 425,
-    "open_tree": 428,
-    "move_mount": 429,
-    "fsopen": 430,
-    "clone3": 435,
-    "openat2": 437,
-    "pidfd_getfd": 438,
-    "mount_setattr": 442,
-    "fchmodat2": 452,
-    "setxattrat": 463,
-    "removexattrat": 466,
-    "file_setattr": 469,
-}
+_FILE = os.path.join(os.path.dirname(__file__), "syscalls.json")  # noqa: PTH118, PTH120 - as inside
+with open(_FILE, encoding="utf-8") as _file:  # noqa: PTH123
+    _NUMBERS: Mapping[str, Mapping[str, int]] = json.load(_file)
+"""By architecture, and those that are the same `everywhere`.
+
+Source: the kernel's own tables, arch/x86/entry/syscalls and include/uapi/asm-generic."""
 _AUDIT_ARCH: Mapping[str, int] = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 _X32_BIT = 0x40000000
 
@@ -182,7 +71,7 @@ _ARG_BYTES = 8
 
 def is_known() -> bool:
     """Whether there is a filter for this machine's architecture."""
-    return platform.machine() in _NUMBERS
+    return platform.machine() in _AUDIT_ARCH
 
 
 def program(*, network: bool, files: bool, signals: bool) -> bytes:
@@ -192,7 +81,7 @@ def program(*, network: bool, files: bool, signals: bool) -> bytes:
     not check. `signals`: deny all signals, where nothing else confines them.
     """
     machine = platform.machine()
-    numbers = {**_NUMBERS[machine], **_EVERYWHERE}
+    numbers = {**_NUMBERS[machine], **_NUMBERS["everywhere"]}
     denied = [*_DENIED, *(_SIGNALS if signals else ()), *(() if network else _NETWORK)]
     denied += _OWNERSHIP if files else ()
     code = [

@@ -23,10 +23,10 @@ _NEWUSER, _NEWPID, _NEWNET = 0x10000000, 0x20000000, 0x40000000
 _READ_ONLY, _NO_SURPRISES = 1, 2 | 4 | 8  # of a mount: nosuid, nodev, noexec
 _REMOUNT, _BIND, _REC = 32, 4096, 16384
 
-EXECUTE = 1 << 0
+_EXECUTE = 1 << 0
 _READ = 1 << 2 | 1 << 3
 _REFER = 1 << 13
-_ON_FILES = EXECUTE | 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15
+_ON_FILES = _EXECUTE | 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15
 _CHANGE = 1 << 1 | 1 << 4 | 1 << 5 | 1 << 7 | 1 << 8 | 1 << 12 | 1 << 13 | 1 << 14
 _BITS_OF_ABI = (0, 13, 14, 15, 15, 16)
 """How many kinds of file access each version of Landlock knows; the last is for 5 and later."""
@@ -135,7 +135,7 @@ def landlock(
     """
     everything = (1 << _BITS_OF_ABI[min(version, len(_BITS_OF_ABI) - 1)]) - 1
     # Moving files between folders is refused unless a rule allows it.
-    handled = (EXECUTE | _REFER) if readable is None else everything
+    handled = (_EXECUTE | _REFER) if readable is None else everything
     net = 3 if readable is not None and version >= _NET_SINCE and not network else 0
     scope = 3 if version >= SCOPE_SINCE else 0
     size = 24 if version >= SCOPE_SINCE else 16 if version >= _NET_SINCE else 8
@@ -143,7 +143,7 @@ def landlock(
     rules = _check(_libc.syscall(_CREATE_RULESET, attributes, ctypes.c_size_t(size), 0))
     for paths, access in (
         (("/",) if readable is None else (), _REFER),
-        (programs, EXECUTE | 1 << 2),
+        (programs, _EXECUTE | 1 << 2),
         (readable or (), _READ),
         (writable, _READ | _CHANGE),
     ):

@@ -45,10 +45,7 @@ class Watch:
     async def ran(self) -> Ran:
         """Return the result, once the process has ended or was asked to; then call `closed`."""
         try:
-            async with (
-                asyncio.timeout(self.order.limits.time_s),
-                asyncio.TaskGroup() as group,
-            ):
+            async with asyncio.timeout(self.order.limits.time_s), asyncio.TaskGroup() as group:
                 for part in (self._feed(), self._take(), self._follow()):
                     group.create_task(part)
                 looking = group.create_task(self._look())

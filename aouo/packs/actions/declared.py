@@ -27,7 +27,7 @@ FILE = "actions.yml"
 ACTIONS_MAX, PHRASES_MAX = 100, 5_000
 Kind: TypeAlias = Literal[
     "text", "int", "number", "money", "date", "datetime", "duration", "recurrence", "address",
-    "when", "choice", "row", "person", "file",
+    "when", "new-time", "days", "choice", "row", "person", "file",
 ]  # fmt: skip
 GIVEN = ("now", "today", "person", "name", "language")
 OUR_TOOLS = ("cron", "reminders", "feeds")
@@ -73,8 +73,16 @@ class Argument(_Strict):
     """Of a row: the table it is in."""
     label: str = ""
     """Of a row: the column by which people name it."""
+    prefer: Literal["future", "past"] = "future"
+    """Of a date or days: whether "on Friday" is the next one or the last."""
     min: float | None = None
     max: float | None = None
+
+    @property
+    def slot(self) -> str:
+        """The kind by which words are read."""
+        past = self.kind in ("date", "days") and self.prefer == "past"
+        return f"past-{self.kind}" if past else self.kind
 
     @property
     def needed(self) -> bool:
@@ -133,19 +141,28 @@ class Action(_Strict):
     """A chart: `{kind: bars, sql: SELECT …, title: …}`."""
     model: bool = True
     """Whether a model may call it, too."""
+    search: bool = False
+    """Whether its one argument is words that what the pack keeps is searched for."""
     undo: bool = True
     """Whether what it changed can be put back; false of what only notes that it was looked at."""
 
     @property
     def kinds(self) -> dict[str, str]:
         """Return the kind of each argument."""
-        return {name: takes.kind for name, takes in self.arguments.items()}
+        return {name: takes.slot for name, takes in self.arguments.items()}
+
+    @property
+    def rows(self) -> dict[str, Argument]:
+        """Return the arguments that are rows."""
+        return {name: takes for name, takes in self.arguments.items() if takes.kind == "row"}
 
     @property
     def values(self) -> tuple[str, ...]:
-        """Return what statements may name: the arguments, and the currency of each amount."""
-        money = (f"{name}_currency" for name, kind in self.kinds.items() if kind == "money")
-        return (*self.arguments, *money)
+        """Return what statements may name: the arguments, each amount's currency, and the last of
+        days."""
+        also = {"money": "currency", "days": "end", "past-days": "end"}
+        kinds = self.kinds.items()
+        return (*self.arguments, *(f"{name}_{also[k]}" for name, k in kinds if k in also))
 
     @property
     def writes(self) -> bool:
@@ -184,6 +201,10 @@ class Spoken(BaseModel):
     model_config = ConfigDict(frozen=True, extra="allow", populate_by_name=True)
     action: str
     given: _Fixed = Field(default={}, alias="with")
+    whole: str = ""
+    """The argument that the whole message is; the slots then only say what it looks like."""
+    only: tuple[str, ...] = ()
+    """Words of which one is in the slots for text; an amount beside it needs no currency."""
 
     @property
     def languages(self) -> dict[str, PlainValue]:
@@ -210,13 +231,16 @@ class Document(_Strict):
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """One way to say an action in one language; `given` are arguments that it fixes."""
+    """One way to say an action in one language; `given` are arguments that it fixes, `whole` is the
+    one that takes the whole message; of the words in `only` one is in its free slots."""
 
     action: str
     language: str
     text: str
     given: Mapping[str, str | int | float]
     line: int = 0
+    whole: str = ""
+    only: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

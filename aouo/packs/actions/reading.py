@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
 
-from aouo.packs.actions import phrases
+from aouo.facts.letters import folded
 from aouo.packs.actions.declared import (
     ACTIONS_MAX,
     FILE,
@@ -24,6 +24,7 @@ from aouo.packs.actions.declared import (
     Spoken,
     Step,
 )
+from aouo.packs.actions.patterns import check, clashes, ways
 from aouo.packs.format.problems import Problem, Severity, did_you_mean
 from aouo.packs.format.texts import (
     FieldPath,
@@ -34,7 +35,8 @@ from aouo.packs.format.texts import (
     read_mapping,
 )
 
-_STEPS_MAX, _WAYS_MAX = 5, 20_000
+_STEPS_MAX, _WAYS_MAX = 5, 40_000
+_LOWER = re.compile(r"\blower\s*\(", re.IGNORECASE)
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[a-z0-9]{1,8})*", re.ASCII)
 _M = TypeVar("_M", bound=BaseModel)
 
@@ -106,9 +108,10 @@ class _Reader:
             if (phrase := self._model(Spoken, ("phrases", index), value))
             for pattern in self._patterns(index, phrase, actions)
         ]
-        if phrases.ways(one.text for one in patterns) > _WAYS_MAX:
+        if ways(one.text for one in patterns) > _WAYS_MAX:
             self.add(("phrases",), f"can be read in more than {_WAYS_MAX:,} ways, all together")
             patterns = []
+        self._clashes(patterns, actions)
         forms = {
             name: tuple(str(one) for one in value)
             for name, value in self._mapping("forms").items()
@@ -154,7 +157,12 @@ class _Reader:
 
     def _sound(self, name: str, action: Action) -> bool:
         """Check what one action says of itself."""
-        before, path = len(self.problems), ("actions", name)
+        path: FieldPath = ("actions", name)
+        if any(_LOWER.search(sql) for sql in action.statements):
+            why = "lower() knows ASCII letters only: use fold(), and holds() to search"
+            line = self._document.line_of(path)
+            self.problems.append(Problem(FILE, line, field_name(path), why, "warning"))
+        before = len(self.problems)
         if name in self._tools:
             self.add(path, "is the name of a tool of the pack, too: choose another")
         if not (action.sql or action.tool or action.find or action.page or action.picture):
@@ -202,7 +210,11 @@ class _Reader:
         path: FieldPath = ("phrases", index)
         if not self._names(path, "action", phrase.action, actions):
             return
-        self._given((*path, "with"), phrase.given, actions[phrase.action])
+        action = actions[phrase.action]
+        self._given((*path, "with"), phrase.given, action)
+        if phrase.whole and action.kinds.get(phrase.whole) != "text":
+            self.add((*path, "whole"), "must name an argument of the kind text")
+            return
         for language, listed in phrase.languages.items():
             here = (*path, language)
             if not _LANGUAGE.fullmatch(language):
@@ -210,17 +222,26 @@ class _Reader:
             elif not isinstance(listed, list):
                 self.add(here, "must be a list of patterns")
             else:
-                kinds = {
-                    name: takes.kind for name, takes in actions[phrase.action].arguments.items()
-                }
                 for number, text in enumerate(listed):
                     line = self._document.line_of((*here, number))
-                    wrong = phrases.check(str(text), kinds)
+                    wrong = check(str(text), None if phrase.whole else action.kinds)
                     for why in wrong:
                         self.add((*here, number), f'"{str(text)[:60]}" {why}')
                     if wrong:
                         continue
-                    yield Pattern(phrase.action, language, str(text), phrase.given, line)
+                    only = frozenset(map(folded, phrase.only))
+                    fixed = phrase.given, line, phrase.whole, only
+                    yield Pattern(phrase.action, language, str(text), *fixed)
+
+    def _clashes(self, patterns: Sequence[Pattern], actions: Mapping[str, Action]) -> None:
+        """Tell which patterns say what another action's pattern says already."""
+        alike = [
+            (one.action, one.language, one.text, actions[one.action].kinds) for one in patterns
+        ]
+        for number, earlier in clashes(alike).items():
+            said, other = patterns[number], patterns[earlier]
+            why = f'"{said.text[:60]}" is said of {other.action} already, in line {other.line}'
+            self.add(("phrases",), why, line=said.line)
 
     def _sound_form(self, name: str, value: PlainValue, actions: Mapping[str, Action]) -> bool:
         path: FieldPath = ("forms", name)

@@ -17,6 +17,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
 
+from aouo.facts import languages
+from aouo.facts.letters import folded, words_of
+from aouo.packs.actions.tokens import common
+
 _VALUE_BYTES = 1_000_000
 """Of one text, blob or row."""
 _PATIENCE_S = 5.0
@@ -35,6 +39,7 @@ _LIMITS = {
     sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH: 20,
     sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
 }
+_Value: TypeAlias = "str | bytes | int | float | None"
 # Table functions are declared at their first use, which the guard would refuse later.
 _DECLARE = "SELECT 1 FROM json_each('[]'), json_tree('[]')"
 
@@ -75,11 +80,6 @@ class _Answering(sqlite3.Connection):
         self.close()
 
 
-def _open_to_answer() -> sqlite3.Connection:
-    """Open an empty database for single calls of functions, by any thread."""
-    return _connect(":memory:", kind=_Answering)
-
-
 def _connect(
     path: str,
     *,
@@ -102,10 +102,44 @@ def _connect(
     # which need a few MB. A statement can only be told that there is no room; see `Guard.allow`.
     connection.execute(f"PRAGMA hard_heap_limit={_HEAP_BYTES}").fetchall()
     connection.execute(f"PRAGMA cache_size=-{_CACHE_KB}").fetchall()
+    connection.create_function("fold", 1, _fold, deterministic=True)
+    connection.create_function("fold_words", 1, _fold_words, deterministic=True)
+    connection.create_function("holds", 2, _holds, deterministic=True)
     return connection
 
 
-_Value: TypeAlias = "str | bytes | int | float | None"
+def _fold(value: _Value) -> _Value:
+    """`fold(text)`: without case and accents; what is no text stays as it is."""
+    return folded(value) if isinstance(value, str) else value
+
+
+def _fold_words(value: _Value) -> _Value:
+    """`fold_words(text)`: its words, folded, a space before and after each; NULL = it has none."""
+    words = re.findall(r"\w+", " ".join(words_of(folded("" if value is None else str(value)))))
+    return f" {' '.join(words)} " if words else None
+
+
+def _holds(value: _Value, sought: _Value) -> bool:
+    """`holds(text, words)`: whether each of the words, but for such as "the", begins one of the
+    text, with or without its last letter, or stands within one if it is long, or whether one of
+    the text has only another ending ("keys")."""
+    there, words = (str(_fold_words(text) or "") for text in (value, sought))
+    telling = [word for word in words.split() if word not in common()] or words.split()
+    return bool(telling) and all(
+        f" {word[:-1] if len(word) >= _STEM_MIN else word}" in there
+        or (len(word) >= _STEM_MIN and word in there)
+        or any(f" {word.removesuffix(end)} " in there for end in _endings(word))
+        for word in telling
+    )
+
+
+def _endings(word: str) -> list[str]:
+    """Return the endings of a word that a language may give it, where enough stands before them."""
+    endings = languages.words("spelling", "endings")
+    return [end for end in endings if word.endswith(end) and len(word) - len(end) >= _ROOT_MIN]
+
+
+_STEM_MIN, _ROOT_MIN = 5, 3
 _Look: TypeAlias = Callable[[str], None]
 _WORK_MAX = 100_000_000  # characters of one value times those of the other: a third of a second
 _PRODUCTS = (
@@ -122,7 +156,7 @@ def bound(connection: sqlite3.Connection, look: _Look) -> None:
 
     `look` is told before each call why it is too much, or "", and raises to end the statement.
     """
-    inner = _open_to_answer()
+    inner = _connect(":memory:", kind=_Answering)
     for name, count in _PRODUCTS:
         function = _limited(inner, name, count, look)
         connection.create_function(name, count, function, deterministic=True)

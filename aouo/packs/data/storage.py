@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
-from typing import cast
+from typing import TypeAlias, cast
 
 from aouo.facts.errors import PackError, ToolFailed
 from aouo.packs.data.migrations import Migration
@@ -25,16 +25,25 @@ from aouo.packs.data.reading import Found, ReadConnection
 from aouo.packs.data.rows import Answer, Cell, near, shown
 from aouo.packs.data.schema import apply_schema
 from aouo.packs.data.schema_guard import Guard, SchemaRefused, TookTooLong, quoted
-from aouo.packs.data.undo import Changes
+from aouo.packs.data.undo import TOO_MUCH, Changes
 from aouo.packs.data.wish import Wish, bindings
 from aouo.packs.format.manifest import Manifest
 from aouo.plumbing import failpoint
 
+_Writer: TypeAlias = tuple[sqlite3.Connection, Guard, Changes]
 _ELSEWHERE = "elsewhere:"
 _ACTIONS = (*WRITES, "recent", "query", "summary")
 _LOOK_ROWS = 100
 _FOUND_ROWS = 20
 _KEPT_CALLS = 10_000  # a call is repeated after a crash, so only the newest can come again
+_RECORD_BYTES = 900_000  # of one record; a row of SQLite has a megabyte here
+_LARGE_CHARS, _UNDO_CHARS = 4_000, 16_000_000
+"""What is kept of all calls to put them back: after a large one the oldest are let go."""
+_PRUNE = """
+UPDATE _aouo_calls SET undo = ?1 WHERE undo NOT LIKE 'elsewhere:%' AND length(undo) > 1
+AND rowid <= (SELECT max(rowid) FROM (SELECT rowid, sum(length(undo)) OVER (ORDER BY rowid DESC)
+AS kept FROM _aouo_calls) WHERE kept > ?2)
+"""
 _OF_CALL = "(call_id = ?1 OR (call_id > ?1 || '.' AND call_id < ?1 || '/'))"
 """A call and its parts: `call`, `call.1`, `call.2` …"""
 
@@ -70,49 +79,78 @@ class PackStore:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         try:
             os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
-            self._connection = open_database(str(path))
+            connection = open_database(str(path))
         except (OSError, sqlite3.Error) as error:
             raise PackError(f"{path} cannot be opened: {error}.") from error
-        self._guard = Guard(self._connection, monotonic=monotonic)
+        guard = Guard(connection, monotonic=monotonic)
 
         def before_change() -> None:
-            self.backup = back_up(self._connection) if back_up else None
+            self.backup = back_up(connection) if back_up else None
 
         try:
             apply_schema(
-                self._connection,
-                self._guard,
+                connection,
+                guard,
                 schema_sql,
                 manifest.schema.extends_columns,
                 migrations,
                 before_change=before_change,
             )
-            self._connection.execute(
+            connection.execute(
                 "CREATE TABLE IF NOT EXISTS _aouo_calls"
                 "(call_id TEXT PRIMARY KEY, result TEXT NOT NULL, at TEXT NOT NULL, "
                 "undo TEXT NOT NULL DEFAULT '', undone_at TEXT NOT NULL DEFAULT '') STRICT"
             )
-            self._connection.execute(
+            connection.execute(
                 "CREATE TABLE IF NOT EXISTS _aouo_sources"
                 "(name TEXT PRIMARY KEY, source TEXT NOT NULL) STRICT"
             )
-            self._changes = Changes(self._connection, self._guard)
-            self._reader = ReadConnection(path, monotonic=monotonic)
+            self._writer: _Writer | None = (connection, guard, Changes(connection, guard))
+            self._reader, self._closed = ReadConnection(path, monotonic=monotonic), False
         except sqlite3.Error as error:
-            self._connection.close()
+            connection.close()
             raise PackError(f"{path} cannot be used: {error}.") from error
         except SchemaRefused as error:
-            self._connection.close()
+            connection.close()
             raise _in_words(manifest, error) from error
         except BaseException:
-            self._connection.close()
+            connection.close()
             raise
 
     def close(self) -> None:
-        """Wait for a running call and close the file; twice is once."""
+        """Wait for a running call and close the file for good; twice is once."""
+        self.rest()
+        self._closed = True
+        self._reader.close()
+
+    def rest(self) -> None:
+        """Wait for a running call and let the files go; the next call opens them again."""
         with self._lock:
-            self._reader.close()
-            self._connection.close()
+            self._reader.rest()
+            if self._writer:
+                self._writer[0].close()
+            self._writer = None
+
+    def _writing(self) -> _Writer:
+        if self._closed:
+            raise sqlite3.ProgrammingError("Cannot operate on a closed database.")
+        if self._writer is None:
+            connection = open_database(str(self._path))
+            guard = Guard(connection, monotonic=self._monotonic)
+            self._writer = (connection, guard, Changes(connection, guard))
+        return self._writer
+
+    @property
+    def _connection(self) -> sqlite3.Connection:
+        return self._writing()[0]
+
+    @property
+    def _guard(self) -> Guard:
+        return self._writing()[1]
+
+    @property
+    def _changes(self) -> Changes:
+        return self._writing()[2]
 
     def tables(self) -> dict[str, tuple[str, ...]]:
         """Return the pack's tables and their columns."""
@@ -163,7 +201,8 @@ class PackStore:
     ) -> Answer:
         """Carry out an action's statements as one call; `:name` in them is one of `values`.
 
-        Returns `{changed: how many rows, found: the first rows of `find`}`; `source` as in `run`.
+        Returns `{changed: how many rows, found: the first rows of `find`, more: how many there are
+        besides}`; `source` as in `run`.
 
         Raises:
             ToolFailed: nothing was changed; says what the database said.
@@ -174,25 +213,40 @@ class PackStore:
             for sql in statements:
                 with self._guard.allow("act"):
                     changed += max(0, self._connection.execute(sql, values).rowcount)
-            found = self._first(find, values) if find else []
-            return {"changed": changed, "found": found}
+            rows, more = self._first(find, values) if find else ([], 0)
+            return {"changed": changed, "found": rows, "more": more}
 
         with self._lock, _worded(lambda error: self._guard.refusal or str(error)):
             undo = None if undoable else ""
             return self._once(carry_out, call_id, now, undo=undo, source=source)
 
-    def _first(self, sql: str, values: Mapping[str, Cell]) -> list[Answer]:
+    def _first(self, sql: str, values: Mapping[str, Cell]) -> tuple[list[Answer], int]:
+        """Return the first rows, and how many there are besides."""
         with self._guard.allow("read"):
             cursor = self._connection.execute(sql, values)
             rows = cursor.fetchmany(_FOUND_ROWS)
             names = [str(item[0]) for item in cursor.description or ()]
+            more = sum(1 for _ in cursor)
             cursor.close()
-        return [dict(zip(names, map(shown, row), strict=True)) for row in rows]
+        return [dict(zip(names, map(shown, row), strict=True)) for row in rows], more
 
     def undoable(self, call_id: str) -> bool:
-        """Whether this call changed rows that may be put back."""
+        """Whether this call changed rows, all of which may be put back as the tables are now."""
         with self._lock:
-            return any(undo and not undone for undo, undone in self._kept(call_id))
+            kept = [undo for undo, undone in self._kept(call_id) if undo and not undone]
+            rows = [undo for undo in kept if not undo.startswith(_ELSEWHERE)]
+            return bool(kept) and all(map(self._changes.fits, rows))
+
+    def has_lost(self, call_id: str) -> bool:
+        """Whether how rows were before this call is not kept, or does not fit the tables of now."""
+        with self._lock:
+            return any(
+                undo
+                and not undone
+                and not undo.startswith(_ELSEWHERE)
+                and not self._changes.fits(undo)
+                for undo, undone in self._kept(call_id)
+            )
 
     def _kept(self, call_id: str) -> list[tuple[str, str]]:
         """Return what this call and its parts (`call_id.1` …) changed, and when that was put back,
@@ -229,50 +283,73 @@ class PackStore:
             ToolFailed: it changed nothing that is known, another call than `by` put it back, or the
                 rows were changed since.
         """
-        with self._lock, _worded(lambda error: self._guard.refusal or str(error)):
-            self._connection.execute("BEGIN IMMEDIATE")
-            try:
-                kept = [
-                    (undo, undone)
-                    for undo, undone in self._kept(call_id)
-                    if undo and not undo.startswith(_ELSEWHERE)
-                ]
-                if not kept and not self._kept(call_id):
-                    raise ToolFailed("There is nothing of it that could be put back.")
-                fresh = [undo for undo, undone in kept if not undone]
-                if kept and not fresh and by and not self._kept(by):
-                    raise ToolFailed("It was put back before.")
-                for number, undo in enumerate(fresh, 1):
-                    self._changes.put_back(undo)
-                    changed = self._changes.taken()
-                    self._connection.execute(
-                        "INSERT OR IGNORE INTO _aouo_calls (call_id, result, at, undo) "
-                        "SELECT ?1 || '.' || ?2, '{}', ?3, ?4 WHERE ?1 <> ''",
-                        (by, number, now, changed),
-                    )
+        with (
+            self._lock,
+            _worded(lambda error: self._guard.refusal or str(error)),
+            self._committing(),
+        ):
+            kept = [
+                (undo, undone)
+                for undo, undone in self._kept(call_id)
+                if undo and not undo.startswith(_ELSEWHERE)
+            ]
+            if not kept and not self._kept(call_id):
+                raise ToolFailed("There is nothing of it that could be put back.")
+            fresh = [undo for undo, undone in kept if not undone]
+            if kept and not fresh and by and not self._kept(by):
+                raise ToolFailed("It was put back before.")
+            for number, undo in enumerate(fresh, 1):
+                self._changes.put_back(undo)
+                changed = self._changes.taken()
                 self._connection.execute(
-                    f"UPDATE _aouo_calls SET undone_at = ?2 WHERE undone_at = '' AND {_OF_CALL}",
-                    (call_id, now),
+                    "INSERT OR IGNORE INTO _aouo_calls (call_id, result, at, undo) "
+                    "SELECT ?1 || '.' || ?2, ?5, ?3, ?4 WHERE ?1 <> ''",
+                    (by, number, now, changed, call_id),
                 )
-                failpoint.reached("before a pack's commit")
-                self._connection.execute("COMMIT")
-                failpoint.reached("after a pack's commit")
-            except BaseException:
-                if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
-                raise
+            if fresh or not kept:
+                self._settle(call_id, now)
         return bool(fresh)
+
+    @contextlib.contextmanager
+    def _committing(self) -> Generator[None]:
+        """Commit what the block does, unless it fails."""
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            failpoint.reached("before a pack's commit")
+            self._connection.execute("COMMIT")
+            failpoint.reached("after a pack's commit")
+        except BaseException:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            raise
+
+    def _settle(self, call_id: str, undone_at: str, standing: str = "") -> None:
+        """Note that a call is undone; what it had undone itself stands again, and so on."""
+        self._connection.execute(
+            f"UPDATE _aouo_calls SET undone_at = ?2 WHERE {_OF_CALL}", (call_id, undone_at)
+        )
+        undid = self._connection.execute(
+            f"SELECT DISTINCT result FROM _aouo_calls WHERE {_OF_CALL} AND undo <> ''", (call_id,)
+        ).fetchall()
+        for (other,) in undid:
+            if self._kept(other):
+                self._settle(other, standing, undone_at)
 
     def read(
         self, sql: str, params: Sequence[Cell] | Mapping[str, Cell] = (), *, limit: int = 20
     ) -> list[dict[str, object]]:
-        """Return the first rows of one SELECT on any of the pack's tables, for a menu.
+        """Return the first rows of one SELECT on any of the pack's tables, each whole.
 
         Raises:
             ToolFailed: says what is wrong with it.
         """
         values = dict(params) if isinstance(params, Mapping) else tuple(params)
-        return list(self._reader.rows(sql.strip().rstrip(";"), values, limit=limit).rows)
+        return self._reader.whole(sql.strip().rstrip(";"), values, limit=limit)
+
+    def part(self, sql: str, number: int, size: int) -> tuple[int, list[dict[str, object]], int]:
+        """As `ReadConnection.part`: some rows of a SELECT, for a page."""
+        return self._reader.part(sql.strip().rstrip(";"), number, size)
 
     def mirror(self, table: str, rows: Sequence[Mapping[str, Cell]]) -> None:
         """Let a table hold these rows and no others; it is no change that could be undone.
@@ -304,7 +381,7 @@ class PackStore:
             finally:
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
-                self._changes.taken()
+                self._changes.forget()
 
     def look(self, sql: str, params: object = None) -> Answer:
         """Carry out one call of the `db` tool with `sql`: at most `_LOOK_ROWS` rows.
@@ -366,13 +443,11 @@ class PackStore:
         undo: str | None = None,
         source: str = "",
     ) -> Answer:
-        self._connection.execute("BEGIN IMMEDIATE")
-        try:
+        with self._committing():
             row = self._connection.execute(
                 "SELECT result FROM _aouo_calls WHERE call_id = ?", (call_id,)
             ).fetchone()
             if row is not None:
-                self._connection.execute("ROLLBACK")
                 return cast("Answer", json.loads(row[0]))
             answer = carry_out()
             written = json.dumps(answer, ensure_ascii=False)
@@ -384,18 +459,15 @@ class PackStore:
                     [(table, source) for table in self._changes.tables()],
                 )
             changed = self._changes.taken()
+            if len(written.encode()) + len(changed) > _RECORD_BYTES:
+                changed = TOO_MUCH
             values = (call_id, written, now, changed if undo is None else undo)
             number = self._connection.execute(record, values).lastrowid or 0
             self._connection.execute(
                 "DELETE FROM _aouo_calls WHERE rowid <= ?", (number - _KEPT_CALLS,)
             )
-            failpoint.reached("before a pack's commit")
-            self._connection.execute("COMMIT")
-            failpoint.reached("after a pack's commit")
-        except BaseException:
-            if self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
-            raise
+            if len(changed) > _LARGE_CHARS:
+                self._connection.execute(_PRUNE, (TOO_MUCH, _UNDO_CHARS))
         return answer
 
 

@@ -44,6 +44,10 @@ _TEXTS = ("title", "text", "sql", "row", "empty")
 _BUTTON_KEYS = ("text", "callback", "with")
 _TEXT_MAX = 3000
 _LABEL_MAX = 64
+BUTTONS_MAX = 100
+"""Below one message. Source: Telegram refuses more as "reply markup is too long"."""
+_OURS_MAX = 5
+"""Buttons of ours below a page: to turn it, and *Undo*."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +67,18 @@ class Page:
     rows: tuple[tuple[ButtonSpec, ...], ...] = ()
     each: tuple[ButtonSpec, ...] = ()
     size: int = LINES_MAX
+
+    @property
+    def rows_at_once(self) -> int:
+        """How many rows are shown at a time, as far as there is room for their buttons."""
+        left = BUTTONS_MAX - _OURS_MAX - sum(map(len, self.rows))
+        return min(self.size, max(1, left // len(self.each))) if self.each else self.size
+
+    @property
+    def acts(self) -> frozenset[str]:
+        """The actions that its rows' buttons do."""
+        own = (one.data.split(":") for one in self.each)
+        return frozenset(name for kind, name, *_ in own if kind == "do")
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -210,6 +226,9 @@ class _MenuParser:
                 for number, button in enumerate(buttons[:_BUTTONS_MAX])
             ]
             rows.append(tuple(button for button in found if button))
+        if sum(map(len, rows)) > BUTTONS_MAX - _OURS_MAX - _BUTTONS_MAX:
+            self._add(path, f'the page "{page_id}" has too many buttons; a message has 100')
+            return ()
         return tuple(row for row in rows if row)
 
     def _button(self, path: FieldPath, value: PlainValue, page_id: str) -> ButtonSpec | None:

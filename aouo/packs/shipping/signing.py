@@ -21,13 +21,7 @@ from pathlib import Path
 from typing import Literal
 
 from aouo.facts.errors import PackError, SetupError
-from aouo.packs.shipping.archive import (
-    SIGNATURE_FILE,
-    SUFFIX,
-    app_files,
-    content_hash,
-    unpack,
-)
+from aouo.packs.shipping.archive import SIGNATURE_FILE, SUFFIX, app_files, content_hash, unpack
 from aouo.plumbing.trees import workshop
 
 _State = Literal["none", "valid", "unknown_key", "wrong"]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+from pathlib import Path
 from typing import TypeAlias
 
 from yarl import URL
@@ -14,37 +16,13 @@ from aouo.facts.errors import ToolFailed
 
 Address: TypeAlias = IPv4Address | IPv6Address
 
-# Written out, because what `ipaddress.is_global` covers differs between versions of Python.
-_CLOSED_4 = tuple(
-    IPv4Network(text)
-    for text in (
-        "0.0.0.0/8",  # this network; 0.0.0.0 connects to loopback
-        "10.0.0.0/8",
-        "100.64.0.0/10",  # carrier NAT, where some clouds keep their metadata
-        "127.0.0.0/8",
-        "168.63.129.16/32",  # a cloud's host agent, on a public address
-        "169.254.0.0/16",  # link-local, most clouds' metadata
-        "172.16.0.0/12",
-        "192.0.0.0/24",
-        "192.0.2.0/24",
-        "192.88.99.0/24",  # 6to4 relays
-        "192.168.0.0/16",
-        "198.18.0.0/15",
-        "198.51.100.0/24",
-        "203.0.113.0/24",
-        "224.0.0.0/3",  # multicast, reserved, broadcast
-    )
+_CLOSED: dict[str, dict[str, str]] = json.loads(
+    Path(__file__).with_name("closed_networks.json").read_text("utf-8")
 )
+"""Networks and why, written out: what Python's `is_global` covers differs between its versions."""
+_CLOSED_4 = tuple(map(IPv4Network, _CLOSED["ipv4"]))
+_CLOSED_6 = tuple(map(IPv6Network, _CLOSED["ipv6"]))
 _OPEN_6 = IPv6Network("2000::/3")
-_CLOSED_6 = tuple(
-    IPv6Network(text)
-    for text in (
-        "2001::/23",  # protocol assignments; Teredo, which holds an IPv4 address
-        "2001:db8::/32",
-        "2002::/16",  # 6to4, which holds an IPv4 address
-        "3fff::/20",
-    )
-)
 _LOOKS_NUMERIC = re.compile(r"(?:[0-9]+|0x[0-9a-f]*)\.?", re.IGNORECASE)
 
 

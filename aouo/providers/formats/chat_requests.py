@@ -222,11 +222,7 @@ def _parts(text: str, images: Sequence[transcript.Image]) -> list[dict[str, Any]
 
 
 def chat_tool(spec: transcript.ToolSpec) -> dict[str, Any]:
-    function = {
-        "name": spec.name,
-        "description": spec.description,
-        "parameters": spec.parameters,
-    }
+    function = {"name": spec.name, "description": spec.description, "parameters": spec.parameters}
     return {"type": "function", "function": function}
 
 

@@ -250,10 +250,7 @@ class GeminiParser:
             reason = "tool_calls"
         native = _dump_native(self._parts) if any(map(_is_more_than_words, self._parts)) else ""
         return transcript.Finished(
-            transcript.AssistantSaid(text, calls, native),
-            self._usage,
-            reason,
-            called=self._called,
+            transcript.AssistantSaid(text, calls, native), self._usage, reason, called=self._called
         )
 
     def _chunk(self, chunk: Event) -> str:

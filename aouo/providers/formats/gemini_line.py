@@ -77,11 +77,7 @@ def gemini_line(*, model: str, base_url: str, api_key: str, session: Session) ->
 
 
 async def _send(
-    client: Client,
-    model: str,
-    config: types.GenerateContentConfig,
-    path: str,
-    body: bytes | None,
+    client: Client, model: str, config: types.GenerateContentConfig, path: str, body: bytes | None
 ) -> httpx2.Response:
     """Return the response once it has begun; the SDK decides the path."""
     del path

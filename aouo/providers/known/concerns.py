@@ -98,10 +98,7 @@ def unsent(model: KnownModel, *, temperature: float | None, effort: str) -> Iter
         what = f"{model.model} takes no provider.effort of {effort}; requests say {sent}"
         yield Concern(what, f"Set provider.effort to {sent}.")
     mended = {"provider.temperature": "null", "provider.effort": '""'}
-    is_set = {
-        "provider.temperature": temperature is not None,
-        "provider.effort": bool(effort),
-    }
+    is_set = {"provider.temperature": temperature is not None, "provider.effort": bool(effort)}
     names = [name for name in model.left_out if is_set[name]]
     each = [f"{name} to {mended[name]}" for name in names]
     match names:

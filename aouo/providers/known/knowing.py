@@ -345,7 +345,7 @@ class KnownModel:
 
     def _note(self, event: ModelEvent) -> None:
         if isinstance(event, Finished):
-            if is_another(self.model, event.called):
+            if _is_another(self.model, event.called):
                 self.answers_as = event.called
             self.answered.set()
 
@@ -353,7 +353,7 @@ class KnownModel:
 _VERSION = re.compile(r"[-@](?:\d{4}-?\d{2}-?\d{2}|\d{3,4}|latest|preview.*|exp.*)$|:.*$|-latest")
 
 
-def is_another(asked: str, called: str) -> bool:
+def _is_another(asked: str, called: str) -> bool:
     """Whether an answer names another model of the same maker than was asked: services answer for
     names that they retired, and say so there alone (aaif-goose/goose#10345, 14 Jul 2026).
 

@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from functools import cache
 from importlib import metadata
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
+
+from aouo.facts.languages import bundled
 
 if TYPE_CHECKING:
     from genai_prices.types import ModelInfo, ModelPrice
@@ -146,135 +150,16 @@ class _Known:
     sees: bool = False
 
 
-_KNOWN = {
-    "chatgpt": _Known(128_000, sees=True),
-    "claude2": _Known(100_000),
-    "claude3": _Known(200_000, sees=True),
-    "claude3.5": _Known(200_000, sees=True),
-    "claude3.7": _Known(200_000, sees=True),
-    "claude-haiku4": _Known(200_000, sees=True),
-    "claude-haiku4.5": _Known(200_000, sees=True),
-    "claude-opus4": _Known(200_000, sees=True),
-    "claude-opus4.1": _Known(200_000, sees=True),
-    "claude-opus4.5": _Known(200_000, sees=True),
-    "claude-sonnet4": _Known(200_000, sees=True),
-    "claude-sonnet4.5": _Known(200_000, sees=True),
-    "claude": _Known(1_000_000, sees=True),
-    "codellama": _Known(16_384),
-    "codestral": _Known(256_000),
-    "command-a": _Known(256_000),
-    "command-r": _Known(128_000),
-    "deepseek-chat": _Known(128_000),
-    "deepseek-coder": _Known(16_384),
-    "deepseek-r1": _Known(128_000),
-    "deepseek-reasoner": _Known(128_000),
-    "deepseek-v2": _Known(32_768),
-    "deepseek-v3": _Known(128_000),
-    "deepseek-v3.1": _Known(128_000),
-    "deepseek-v3.2": _Known(128_000),
-    "deepseek-v4": _Known(1_048_576),
-    "deepseek": _Known(1_000_000, sees=True),
-    "devstral": _Known(131_072),
-    "gemini": _Known(1_048_576, sees=True),
-    "gemma2b": _Known(8_192),
-    "gemma7b": _Known(8_192),
-    "gemma2": _Known(8_192),
-    "gemma3-1b": _Known(32_768),
-    "gemma3-270m": _Known(32_768),
-    "gemma3n": _Known(32_768),
-    "gemma": _Known(131_072, sees=True),
-    "glm4": _Known(128_000),
-    "glm4.1v": _Known(65_536, sees=True),
-    "glm4.5": _Known(131_072),
-    "glm4.5v": _Known(65_536, sees=True),
-    "glm4.6": _Known(200_000),
-    "glm4.6v": _Known(131_072, sees=True),
-    "glm4.7": _Known(200_000),
-    "glm5": _Known(202_752),
-    "glm5.1": _Known(202_752),
-    "glm5v": _Known(202_752, sees=True),
-    "glm": _Known(1_000_000),
-    "gpt-oss": _Known(131_072),
-    "gpt3.5": _Known(16_385),
-    "gpt4": _Known(8_192),
-    "gpt4-turbo": _Known(128_000, sees=True),
-    "gpt4.1": _Known(1_047_576, sees=True),
-    "gpt4.5": _Known(128_000, sees=True),
-    "gpt4o": _Known(128_000, sees=True),
-    "gpt5": _Known(400_000, sees=True),
-    "gpt5-chat": _Known(128_000, sees=True),
-    "gpt5.1": _Known(400_000, sees=True),
-    "gpt5.2": _Known(400_000, sees=True),
-    "gpt5.3": _Known(400_000, sees=True),
-    "gpt5.4-mini": _Known(400_000, sees=True),
-    "gpt5.4-nano": _Known(400_000, sees=True),
-    "gpt": _Known(1_050_000, sees=True),
-    "granite": _Known(131_072),
-    "grok2": _Known(131_072),
-    "grok3": _Known(131_072),
-    "grok4": _Known(256_000, sees=True),
-    "grok-build": _Known(256_000),
-    "grok-code": _Known(256_000),
-    "grok": _Known(500_000, sees=True),
-    "kimi-k2": _Known(131_072),
-    "kimi": _Known(256_000, sees=True),
-    "llama2": _Known(4_096),
-    "llama3": _Known(8_192),
-    "llama3.1": _Known(131_072),
-    "llama3.2": _Known(131_072),
-    "llama3.2-11b-vision": _Known(131_072, sees=True),
-    "llama3.2-90b-vision": _Known(131_072, sees=True),
-    "llama3.2-vision": _Known(131_072, sees=True),
-    "llama3.3": _Known(131_072),
-    "llama": _Known(131_072, sees=True),
-    "llava": _Known(4_096, sees=True),
-    "magistral": _Known(40_960, sees=True),
-    "minicpm-v": _Known(32_768, sees=True),
-    "minimax": _Known(204_800),
-    "ministral": _Known(131_072, sees=True),
-    "mistral7b": _Known(32_768),
-    "mistral-large2": _Known(128_000),
-    "mistral-large2407": _Known(128_000),
-    "mistral-large2411": _Known(128_000),
-    "mistral-nemo": _Known(128_000),
-    "mistral-small24b": _Known(32_768),
-    "mistral-small3": _Known(32_768),
-    "mistral-tiny": _Known(32_768),
-    "mistral": _Known(128_000, sees=True),
-    "mixtral": _Known(32_768),
-    "nemotron": _Known(131_072),
-    "o1": _Known(200_000, sees=True),
-    "o1-mini": _Known(128_000),
-    "o1-preview": _Known(128_000),
-    "o3": _Known(200_000, sees=True),
-    "o3-mini": _Known(200_000),
-    "o4-mini": _Known(200_000, sees=True),
-    "phi3": _Known(4_096),
-    "phi4": _Known(16_384),
-    "pixtral": _Known(128_000, sees=True),
-    "qwen1.5": _Known(32_768),
-    "qwen2": _Known(32_768),
-    "qwen2-vl": _Known(32_768, sees=True),
-    "qwen2.5": _Known(32_768),
-    "qwen2.5-vl": _Known(32_768, sees=True),
-    "qwen2.5vl": _Known(32_768, sees=True),
-    "qwen3": _Known(32_768),
-    "qwen3-32b": _Known(131_072),
-    "qwen3-coder": _Known(262_144),
-    "qwen3-max": _Known(262_144),
-    "qwen3-next": _Known(262_144),
-    "qwen3-vl": _Known(131_072, sees=True),
-    "qwen": _Known(262_144, sees=True),
-    "qwq": _Known(32_768),
-}
-"""By family. The line without a version is for members that are not listed, by the newest one of
-November 2026. What a server or a catalogue says of a model counts more.
+@cache
+def _families() -> Mapping[str, _Known]:
+    """Return what is known of families of models, by the beginning of their names."""
+    table = bundled("aouo.providers.known", "windows.yml")
+    return {
+        family: _Known(tokens, sees=key == "sees")
+        for key, families in table.items()
+        for family, tokens in families.items()
+    }
 
-Windows: genai-prices 0.2.3 (November 2026). Pictures: vercel.com/ai-gateway/models (gpt-6),
-api-docs.deepseek.com (deepseek-flash), github.com/anomalyco/models.dev/pull/3110 (grok),
-github.com/ollama/ollama/issues/17301 (glm-5.2 is blind), docs.mistral.ai; older ones are well
-known. Where two sources disagree the smaller window is here (kimi-k3: 256k and 1M).
-"""
 
 _SIZE = "0-9bkmxt."  # `llama-3-70b`: 70 is no part of the version
 
@@ -285,8 +170,8 @@ def known(model: str) -> _Known | None:
     A vendor before a slash is ignored: `openai/gpt-4o` at a service that serves many.
     """
     name = _plain(model)
-    found = [family for family in _KNOWN if _is_of(name, family)]
-    return _KNOWN[max(found, key=len)] if found else None
+    matching = [family for family in _families() if _is_of(name, family)]
+    return _families()[max(matching, key=len)] if matching else None
 
 
 def window_of(model: str) -> int:

@@ -18,12 +18,13 @@ from __future__ import annotations
 import io
 import re
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Literal, TypeAlias
 
 from aouo.facts.errors import ProviderBusy
+from aouo.facts.languages import bundled
 from aouo.plumbing import magic
 
 _OPUS_RATES_HZ = (8_000, 12_000, 16_000, 24_000, 48_000)
@@ -183,25 +184,9 @@ class _SpeechRules:
     """The largest file to transcribe."""
 
 
-RULES: dict[Backend, _SpeechRules] = {
-    "openai": _SpeechRules(
-        voice_model="gpt-4o-mini-tts",
-        voice="alloy",
-        sound="opus",  # a voice note as Telegram wants it
-        joined="wav",
-        max_chars=2000,
-        ears_model="gpt-transcribe",
-        max_heard_bytes=25 * 1024 * 1024,
-    ),
-    "groq": _SpeechRules(
-        voice_model="canopylabs/orpheus-v1-english",
-        voice="hannah",
-        sound="wav",
-        joined="wav",
-        max_chars=200,
-        ears_model="whisper-large-v3-turbo",
-        max_heard_bytes=25 * 1024 * 1024,
-    ),
+RULES: Mapping[Backend, _SpeechRules] = {
+    name: _SpeechRules(**row)
+    for name, row in bundled("aouo.providers.speech", "services.yml").items()
 }
 
 

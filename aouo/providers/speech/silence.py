@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from aouo.facts.languages import bundled
+
 _CREDIT_CHARS = 80
 _ASIDE = re.compile(r"[\[(*♪♫<][^\])*♪♫>]*[\])*♪♫>]")
 """What a service says of noises: [music], (laughs), *sighs*."""
@@ -22,30 +24,7 @@ _BY = {
     *("by", "von", "vom", "des", "der", "im", "par", "por", "de", "da", "dalla", "di", "av", "af"),
     *("door", "pro", "сделал", "сделала", "создавал", "подготовил", "подготовлены", "субтитров"),
 }
-_PHRASES = re.compile(
-    "|".join(
-        (
-            r"(?:and |so )?(?:thanks|thank you)(?: all)?(?: very much| so much)? for "
-            r"(?:watching|listening|viewing)(?: (?:this|the|my) (?:video|film))?",
-            r"(?:please )?(?:like(?:,? share)? and )?subscribe(?: to (?:my|the|our) channel)?",
-            r"see you (?:in the )?next (?:time|video)",
-            r"you",
-            r"(?:vielen |herzlichen )?danke?(?: schon)? furs (?:zuschauen|zuhoren)",
-            r"copyright wdr \d+",
-            r"merci d'avoir regarde(?: cette video)?",
-            r"gracias por ver(?: el video)?",
-            r"obrigad[oa] por assistir",
-            r"grazie per (?:la visione|aver guardato)",
-            r"продолжение следует",
-            r"спасибо за просмотр",
-            r"dziekuje za ogladanie",
-            r"ご視聴ありがとうございました",
-            r"请不吝点赞.*",
-            r"시청해 ?주셔서 감사합니다",
-            r"izlediginiz icin tesekkur\w*",
-        )
-    )
-)
+_PHRASES = re.compile("|".join(bundled("aouo.providers.speech", "silence.yml")))
 
 
 def is_invented(heard: str) -> bool:

@@ -16,7 +16,6 @@ from aouo.words.markdown.tables import (
     LIMIT,
     MAX_ENTITIES,
     Document,
-    Entity,
     Mark,
     Part,
     joins,
@@ -42,7 +41,7 @@ def read(markdown: str) -> Document:
     return _hide_spoilers(walk.document())
 
 
-def block_starts(markdown: str) -> list[tuple[int, int]]:
+def _block_starts(markdown: str) -> list[tuple[int, int]]:
     """Return where the top-level blocks and list items of `markdown` start.
 
     With each start comes the number of its first lines that must be repeated where the block is
@@ -128,19 +127,6 @@ def _hide_spoilers(document: Document) -> Document:
     return Document("".join(pieces), tuple(marks), tuple(map(shift, document.blocks)))
 
 
-__all__ = [
-    "Document",
-    "Entity",
-    "Part",
-    "as_text",
-    "block_starts",
-    "first_heading",
-    "read",
-    "render",
-    "stable_prefix",
-    "utf16_len",
-]
-
 _ANY_LENGTH = 1_000_000
 _FEW = 14  # fewer marks than this, each cut by the others, make less than a hundred entities
 
@@ -201,7 +187,7 @@ def stable_prefix(markdown: str, *, limit: int = LIMIT) -> tuple[str, str]:
     markdown = _tidy(markdown)
     if _is_one(markdown, limit):
         return "", markdown
-    starts = block_starts(markdown)
+    starts = _block_starts(markdown)
     floor = limit // 8
     at = _last_fit(markdown, [start for start, _ in starts if start >= floor], limit)
     if at:

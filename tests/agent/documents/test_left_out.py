@@ -201,3 +201,22 @@ async def test_what_parts_the_cells_makes_a_table_of_them(table: str, row: str) 
 
 async def test_a_table_without_line_ends_is_read() -> None:
     assert "1 | 2 | 3" in await told(b"1,2,3" + b",4" * 100_000, "a.csv")
+
+
+@pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize(
+    "text",
+    ["Name;Preis\r\nKäse;3,50 €\r\n", "Привет, мир!\n", "你好 世界\n", "a", "😀 smile " * 900],
+)
+def test_utf_16_is_read_without_a_byte_order_mark(text: str, codec: str) -> None:
+    """Many programs write none. Source: issue 43."""
+    data = text.encode(codec)
+
+    assert kinds.decoded(data) == (text, "")
+    assert kinds.decoded(data, "utf-8") == (text, "")
+    assert kinds.kind_of(data, "prices.csv") == "csv"
+
+
+@pytest.mark.parametrize("data", [bytes(range(256)) * 9, b"\0" * 99, b"\0\x01ab\0\x02" * 50])
+def test_what_is_no_text_is_no_utf_16(data: bytes) -> None:
+    assert kinds.utf_16_of(data) == ""

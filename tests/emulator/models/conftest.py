@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import aiohttp
 import pytest
 
-from aouo.emulator.models import KEY, ModelService
+from tests.fakes.models import KEY, ModelService
 
 Ask: TypeAlias = Callable[..., Coroutine[Any, Any, tuple[int, Any]]]
 """(service, path, body) -> status, and JSON, events of a stream, or text."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from aouo.emulator.models import ModelService
-from aouo.emulator.models.profile import Body, Profile, Wire
+from tests.fakes.models import ModelService
+from tests.fakes.models.profile import Body, Profile, Wire
 
 ADD: Body = {
     "name": "add",

@@ -8,8 +8,8 @@ from collections.abc import AsyncGenerator
 import aiohttp
 import pytest
 
-from aouo.emulator.models.profile import profile
-from aouo.emulator.models.service import _MAX_BODY_BYTES, ModelService
+from tests.fakes.models.profile import profile
+from tests.fakes.models.service import _MAX_BODY_BYTES, ModelService
 
 CHAT, SHOW = "/v1/chat/completions", "/api/show"
 

@@ -11,10 +11,10 @@ from typing import Any
 import aiohttp
 import pytest
 
-from aouo.emulator.models import KEY, CallPart, ModelService, profile
-from aouo.emulator.models.profile import Body
 from tests.emulator.models.conftest import Ask
 from tests.emulator.models.requests import path_of, plain, said_in
+from tests.fakes.models import KEY, CallPart, ModelService, profile
+from tests.fakes.models.profile import Body
 
 CHAT = "chat"
 

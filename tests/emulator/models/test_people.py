@@ -12,11 +12,11 @@ from typing import Any
 
 import aiohttp
 
-from aouo.emulator.models import ModelService, profile
-from aouo.emulator.models.profile import Body
-from aouo.emulator.models.telling import says_back
 from tests.emulator.models.conftest import Ask
 from tests.emulator.models.requests import plain, said_in
+from tests.fakes.models import ModelService, profile
+from tests.fakes.models.profile import Body
+from tests.fakes.models.telling import says_back
 
 ROOT = Path(__file__).parents[3]
 PATH = "/openai/v1/chat/completions"
@@ -51,7 +51,7 @@ async def test_a_person_calls_tools_and_troubles_by_their_names(ask: Ask) -> Non
 
 async def start(*options: str) -> tuple[Process, Body]:
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "aouo.emulator.models", *options, stdin=PIPE, stdout=PIPE, cwd=ROOT
+        sys.executable, "-m", "tests.fakes.models", *options, stdin=PIPE, stdout=PIPE, cwd=ROOT
     )
     assert process.stdout is not None
     async with asyncio.timeout(30):
@@ -84,7 +84,7 @@ async def test_as_a_process_it_stops_with_its_parent_and_refuses_an_unknown_plan
     assert process.stdin is not None
     process.stdin.close()
     wrong = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "aouo.emulator.models", "--profile", "groq", "--plan", "nobody"),
+        *(sys.executable, "-m", "tests.fakes.models", "--profile", "groq", "--plan", "nobody"),
         stderr=PIPE,
         cwd=ROOT,
     )

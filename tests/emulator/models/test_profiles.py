@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from aouo.emulator.models import ModelService, names, profile
-from aouo.emulator.models.profile import Profile, Wire, _parse
 from aouo.facts.errors import SetupError
 from tests.emulator.models.conftest import Ask
 from tests.emulator.models.requests import path_of, plain, said_in
+from tests.fakes.models import ModelService, names, profile
+from tests.fakes.models.profile import Profile, Wire, _parse
 
 EVERY = [(name, wire) for name in names() for wire in profile(name).paths]
 

@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aouo.packs.actions.phrases import Phrase, Phrases, check
+from aouo.packs.actions.patterns import check
+from aouo.packs.actions.phrases import Phrase, Phrases
+from aouo.packs.actions.reading import parse
 from aouo.packs.actions.slots import Here
 
 HERE = Here(datetime(2026, 3, 2, 12, tzinfo=UTC), UTC)
@@ -18,7 +20,7 @@ ALL = Phrases(
         Phrase("own", "once", "remind me {when} to {text}", "en", kinds=WHEN),
         Phrase("own", "once", "remind me to {text} {when}", "en", kinds=WHEN),
         Phrase("money", "spend", "[I] spent {money} on {text}", "en", kinds={"money": "money"}),
-        Phrase("notes", "add", "note: {text+}", "en"),
+        Phrase("notes", "add", "note: {text+}", "en", kinds={"text": "text"}),
         Phrase("notes", "find", "(find|search) notes about {text}", "en"),
         Phrase("vocab", "add", "{word} = {meaning}", "en"),
         Phrase("vocab", "ask", "what does {word} mean?", "en"),
@@ -73,9 +75,9 @@ def test_of_two_packs_with_one_phrase_neither_is_chosen() -> None:
 
 
 def test_what_is_near_holds_the_persons_own_words() -> None:
-    offers = [said for _, said in ALL.nearest("buy milk", HERE, PACKS)]
+    offers = [(one.phrase.action, one.texts) for one in ALL.nearest("buy milk", HERE, PACKS)]
 
-    assert "note: buy milk" in offers
+    assert ("add", {"text": "buy milk"}) in offers
 
 
 @pytest.mark.parametrize(
@@ -85,11 +87,31 @@ def test_what_is_near_holds_the_persons_own_words() -> None:
         ("add {other}", "{other} is no argument of the action"),
         ("add {text}{word}", "needs a word between {text} and {word}"),
         ("add (text", "has a '(' that belongs to nothing"),
+        ("in {text}", 'needs a word besides its slots and "in"'),
+        ("[später] in {text}", 'needs a word besides its slots and "in"'),
+        ("{text}: {word}", 'needs a word besides its slots and ":"'),
+        ("set {text} x{word}", "never fits: {word} stands in a word"),
         ("[a|b|c][a|b|c][a|b|c][a|b|c] x", "can be read in more than 200 ways"),
     ],
 )
 def test_a_wrong_pattern_is_named(pattern: str, why: str) -> None:
     assert check(pattern, {"text": "text", "word": "text"}) == [why]
+
+
+def test_of_two_actions_that_are_said_alike_the_second_is_named() -> None:
+    text = """
+      actions:
+        put: {title: Put, arguments: {what: text}, sql: SELECT 1, answer: ok}
+        take: {title: Take, arguments: {thing: text}, sql: SELECT 1, answer: ok}
+      phrases:
+        - {action: put, en: ["[please] move {what}"], de: ["move {what}"]}
+        - {action: take, en: ["(move|take) {thing}"], de: ["nimm {thing}"]}
+    """
+    _, problems = parse(text)
+
+    assert [str(one) for one in problems] == [
+        'actions.yml:7: phrases: "(move|take) {thing}" is said of put already, in line 6'
+    ]
 
 
 @given(st.text(max_size=300))
@@ -101,3 +123,12 @@ def test_no_text_breaks_the_search(text: str) -> None:
 @given(st.text("abc =:to", max_size=400))
 def test_words_of_patterns_in_any_order_end(text: str) -> None:
     ALL.match(f"remind me {text} to {text}", HERE, PACKS)
+
+
+def test_lower_is_warned_of_and_the_action_stays() -> None:
+    declared, problems = parse(
+        "actions: {a: {title: A, find: SELECT lower(x) FROM t, nothing: no}}"
+    )
+
+    assert [(one.severity, one.field) for one in problems] == [("warning", "actions.a")]
+    assert list(declared.actions) == ["a"]

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from aouo.packs.actions import slots
 from aouo.packs.actions.slots import Here, Misread, Money, read, say, stored
 
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -39,8 +40,8 @@ HERE = st.builds(
         ("in an hour", "2026-11-26 14:00"),
         ("at 8", "2026-11-26 20:00"),
         ("at 8:30", "2026-11-27 08:30"),
-        ("um halb acht", "2026-11-27 07:30"),
-        ("quarter to 8", "2026-11-27 07:45"),
+        ("um halb acht", "2026-11-26 19:30"),
+        ("quarter to 8", "2026-11-26 19:45"),
         ("next friday", "2026-11-27 09:00"),
         ("at 9 on monday", "2026-11-30 09:00"),
         ("am 3.12. um 9", "2026-12-03 09:00"),
@@ -141,3 +142,22 @@ def test_no_text_breaks_the_reader(here: Here, text: str, kind: str) -> None:
         return
     stored(kind, value)
     say(kind, value, here)
+
+
+@pytest.mark.parametrize(
+    ("language", "cell", "shown"),
+    [
+        ("en", "2026-12-01 18:00", "Tue 1 Dec, 18:00"),
+        ("de", "2026-11-28", "heute, Sa 28. November"),
+        ("es", "2026-12-01", "martes 1 de diciembre"),
+        ("fr", "2026-11-27", "vendredi 27 novembre 2026"),
+        ("en", "2026-13-01", "2026-13-01"),
+        ("en", "2026-12-01 dentist", "2026-12-01 dentist"),
+    ],
+)
+def test_a_cell_that_is_a_day_is_shown_in_the_words_of_its_reader(
+    language: str, cell: str, shown: str
+) -> None:
+    here = Here(datetime(2026, 11, 28, 10, tzinfo=UTC), UTC, language)
+
+    assert slots.localised(cell, here) == shown

@@ -313,5 +313,5 @@ async def test_a_phrase_that_only_looks_is_handed_to_the_model_too(world: World)
         await said(world, "You wrote nothing about tea.\n\n— notes")
         await settled(bot)
 
-    assert looked.text.startswith("No note holds “tea”.")
+    assert looked.text.startswith("Nothing I keep for you holds “tea”.")
     assert "find notes about tea" in str(world.model.requests[-1]["messages"][-1])

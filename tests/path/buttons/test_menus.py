@@ -299,6 +299,22 @@ async def test_a_page_that_the_model_offers_opens_in_its_message(world: World) -
         await until_text(world, shown, "All words")
 
 
+async def test_a_tap_that_a_question_does_not_carry_leaves_the_question_as_it_is(
+    world: World,
+) -> None:
+    """Found by `test_interleaved_events.py`: a page stood over it, and nobody could answer."""
+    wish = {"message": "Which?", "options": ["red", "green"]}
+    world.model.calls(CallPart("clarify", wish))
+    world.model.say("chosen")
+    async with world.running() as bot:
+        await bot.people.say(ADA, ADA, "go")
+        asked = await bot.people.next_message(ADA, contains="Which?")
+        await bot.people.tap(ADA, ADA, asked.id, "nav:nothing")
+        await bot.people.next_message(ADA, contains="this is the first one.")
+        await tap(bot, await until_text(world, asked, "Which?"), "red")
+        await said(world, "chosen")
+
+
 async def test_a_pack_without_a_menu_says_so_and_help_does_not_name_it(world: World) -> None:
     write(world, "plain", pages=[])
     async with world.running() as bot:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from aouo.emulator.models import ModelService
+from tests.fakes.models import ModelService
 from tests.path.coming_in.test_forwarded import FROM_EVE
 from tests.path.looking import cut_off, eventually, prompts, said, settled
 from tests.path.media.test_media_voice import ears, speak

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from aouo.emulator.models import ModelService
-from aouo.emulator.models.asked import _NOTE
+from tests.fakes.models import ModelService
+from tests.fakes.models.asked import _NOTE
 from tests.path.looking import prompts, said, settled
 from tests.path.media.test_media_voice import ears
 from tests.path.memory.test_session_renewed import install

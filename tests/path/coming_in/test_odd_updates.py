@@ -12,7 +12,7 @@ import aiohttp
 import pytest
 from structlog.testing import capture_logs
 
-from aouo.emulator import HOUSEHOLD, Emulator
+from aouo.emulator import HOUSEHOLD
 from aouo.emulator.world import UpdateQueue
 from aouo.facts.address import Lane
 from aouo.plumbing.home import Home
@@ -23,6 +23,7 @@ from aouo.telegram.poller import Poller
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import ModelServer
 from tests.fakes.odd_updates import OddUpdates
+from tests.fakes.telegram import LocalTelegram
 from tests.path.looking import answers, eventually, said, settled
 from tests.path.world import ADA, BEN, Running, World
 from tests.sampling import count
@@ -40,6 +41,10 @@ OWN_ANSWER = "the emulator's own answer"
 class Brought(UpdateQueue):
     """Telegram's queue, to which a test adds updates as they are to come, ids and all."""
 
+    def __init__(self, next_id: int) -> None:
+        super().__init__()
+        self._next_id = next_id
+
     @property
     def next_id(self) -> int:
         return self._next_id
@@ -54,7 +59,7 @@ async def odd(tmp_path: Path) -> AsyncGenerator[World]:
     """A Telegram that may send what its description does not have."""
     home = Home(tmp_path / "home")
     home.create()
-    async with Emulator() as emulator, ModelServer() as model:
+    async with LocalTelegram() as emulator, ModelServer() as model:
         world = World(home, emulator, model, clock=FastClock())
         world.install("notes")
         emulator.world.updates = Brought(1_000)

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aouo.emulator import DEFAULT_TOKEN, HOUSEHOLD
-from aouo.emulator.models import ModelService
 from aouo.telegram import rich
+from tests.fakes.models import ModelService
 from tests.path.coming_in.test_forwarded import FROM_EVE
 from tests.path.coming_in.test_groups import US
 from tests.path.coming_in.test_odd_updates import Brought, odd

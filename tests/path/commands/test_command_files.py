@@ -119,7 +119,7 @@ async def test_a_script_runs_in_the_sandbox_and_what_it_says_is_the_answer(world
         answer.text
         == f"session {row['session_id']}\n[a b]\n[c]\n[--day=Monday]\n[--quiet]\n[d]\noh\nseendone"
     )
-    assert "the quote ' is not closed" in bad.text
+    assert "a quote is open" in bad.text
     assert len(world.model.requests) == 1
     assert not (world.home.path / "commands" / "made").exists()
 

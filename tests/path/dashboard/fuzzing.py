@@ -23,6 +23,7 @@ from tests.path.looking import settled
 from tests.path.world import World
 
 PATIENCE_S = 30.0
+KINDS = {200, 400, 404}
 _KNOWN_MOST = 400
 _SIZES_AND_TIMES = (
     HealthCheck.data_too_large,
@@ -65,14 +66,15 @@ class Fuzzing:
         self.document = found.json()
 
     def run(self, examples: int, until_s: float) -> None:
-        """Send so many examples to each operation, allowed ones and others; `until_s` is monotonic.
+        """Send so many examples to each operation, allowed ones and others, until `until_s`
+        (monotonic) or later, until answers of each kind have come.
 
         Streams are opened by strangers only.
         """
         for operation in self._operations():
             self._met = False
             for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE):
-                if time.monotonic() < until_s:
+                if time.monotonic() < until_s or not set(self.statuses) >= KINDS:
                     self._send_examples(operation, mode, examples)
         self.seed += 1
 

@@ -17,10 +17,10 @@ from aiohttp import ClientSession, CookieJar
 from yarl import URL
 
 from aouo.dashboard.rooms.chat import _PAGE
-from aouo.emulator.models import ModelService, profile
 from aouo.flow.uploads import _UNSAID_MAX, UPLOAD_BYTES
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Body, CallPart, Says, words_of
+from tests.fakes.models import ModelService, profile
 from tests.path.dashboard.chatting import STATUS, WebChat, idle, scribe
 from tests.path.dashboard.looking import Dashboard, dashboard, resting
 from tests.path.looking import eventually, prompts, settled

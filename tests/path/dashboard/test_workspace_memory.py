@@ -26,7 +26,7 @@ def notes(world: World) -> None:
 async def remember(shown: Dashboard, world: World, line: str, *, user: int = ADA) -> None:
     world.model.calls(CallPart("memory", {"target": "memory", "action": "append", "content": line}))
     world.model.say("kept")
-    await shown.bot.ask(f"please keep {line}", user=user)
+    await shown.bot.ask(f"know of me: {line}", user=user)
     await settled(shown.bot)
 
 
@@ -93,7 +93,7 @@ async def test_a_change_says_where_it_came_from_and_what_is_different(world: Wor
         _, told = await shown.get(f"{ADAS}/versions/{change['id']}")
 
     assert (change["origin"], change["person"]) == ("tool", f"Ada ({ADA})")
-    assert told["words"] == "please keep - likes <b>milk</b>"
+    assert told["words"] == "know of me: - likes <b>milk</b>"
     assert {"kind": "new", "text": "- likes <b>milk</b>"} in told["lines"]
     assert {"kind": "gone", "text": "(empty)"} in told["lines"]
 

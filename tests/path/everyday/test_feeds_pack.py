@@ -80,3 +80,35 @@ async def test_a_pack_reads_no_more_than_its_own_hosts(
         said = await bot.ask(put("follow https://feeds.example/news.xml"))
         assert "Not done" in said.text
         assert "this app may not go there" in said.text
+
+
+def calendar(*events: str) -> Answer:
+    body = "".join(f"BEGIN:VEVENT\n{event}\nEND:VEVENT\n" for event in events)
+    text = f"BEGIN:VCALENDAR\nX-WR-CALNAME:Team\n{body}END:VCALENDAR\n"
+    return Answer(text.encode(), "text/calendar")
+
+
+async def test_what_comes_next_is_told_and_what_is_left_out_is_said(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is 2 March 2026, noon in UTC. Source: issue 43."""
+    async with six_packs(world, monkeypatch) as (bot, put, site):
+        pages: dict[str, Answer] = site.pages
+        old = [f"UID:o{n}\nDTSTART:2025{n % 12 + 1:02}01T090000Z\nSUMMARY:O" for n in range(2_100)]
+        tokyo = "UID:1\nDTSTART;TZID=Tokyo Standard Time:20260303T180000\nSUMMARY:Call with Kyoto"
+        pages["/old.ics"] = calendar(*old, tokyo, "UID:2\nDTSTART:soon\nSUMMARY:Odd")
+        answer = await bot.ask(put("follow https://cal.example/old.ics"))
+        assert "“Team” now: 1 entry. ⚠️ 1 entry could not be read" in answer.text
+        answer = await bot.ask("what's on tomorrow?")
+        assert "09:00 Call with Kyoto" in answer.text
+        assert "⚠️ Team: 1 entry could not be read, or not to its end." in answer.text
+        assert "1 entry could not be read" in (await bot.ask("my feeds")).text
+        await bot.ask("unfollow team")
+
+        hourly = "DTSTART:20260302T000000Z\nRRULE:FREQ=HOURLY\nSUMMARY:Look at the oven"
+        pages["/much.ics"] = calendar(f"UID:1\n{hourly}", "UID:2\nDTSTART:20260303T053000Z")
+        answer = await bot.ask(put("follow https://cal.example/much.ics"))
+        assert "“Team” now: 500 entries. ⚠️ 9" in answer.text
+        assert "more entries are left out: 500 of an address are kept." in answer.text
+        answer = await bot.ask("what's on tomorrow?")
+        assert answer.text.splitlines()[18:20] == ["• 16:00 Look at the oven", "• … +7"]

@@ -1,5 +1,6 @@
-"""What people write in their first days to six packs, without any model, in English and German.
-Source: `known.yml` and `held.yml` beside this file: the second was not looked at while tuning."""
+"""What people write in their first days to six packs, without any model, in each language.
+Source: `known.yml` and `held.yml` beside this file, or the halves of a language's own: the second
+was not looked at while tuning."""
 
 from __future__ import annotations
 
@@ -20,6 +21,8 @@ from tests.path.looking import settled
 from tests.path.world import ADA, ROOT, Running, World
 
 HERE = Path(__file__).parent
+OWN_FILES = {"es": "spanish.yml", "fr": "french.yml", "ru": "russian.yml", "zh": "chinese.yml"}
+"""Languages whose messages have a file of their own, with both halves."""
 PACKS = ("remind", "expenses", "feeds", "vocab", "notes", "create")
 TABLES = {
     "spendings": "expenses", "budgets": "expenses", "sources": "feeds", "words": "vocab",
@@ -34,8 +37,9 @@ Rows: TypeAlias = Mapping[str, Mapping[str, str]]
 
 
 def messages(half: str, language: str) -> list[tuple[str, str, str]]:
-    listed: dict[str, list[list[str]]] = yaml.safe_load((HERE / half).read_text("utf-8"))
-    return [(said, want, what) for said, want, what in listed[language]]
+    file, key = (OWN_FILES[language], half) if language in OWN_FILES else (f"{half}.yml", language)
+    listed: dict[str, list[list[str]]] = yaml.safe_load((HERE / file).read_text("utf-8"))
+    return [(said, want, what) for said, want, what in listed[key]]
 
 
 async def kept(bot: Running) -> Rows:
@@ -76,8 +80,15 @@ def wrong(want: str, what: str, done: set[tuple[str, str, str]], answer: str) ->
     how, table = {"reminds": ("+", "reminders"), "unreminds": ("-", "reminders")}.get(
         want, (want[0], want[1:])
     )
+    if want in ("~reminders", "reminds2"):  # one that moves is gone, and made anew
+        right = sorted(one[:2] for one in done) == sorted(
+            (one, "reminders") for one in ("+-" if want == "~reminders" else "++")
+        )
+        return "" if right and all(what in one[2] for one in done) else f"EFFECT {done}"
     done = {one for one in done if one[0] == how or one[0] != "~"}
-    if [one for one in done if one[:2] == (how, table) and what in one[2]] and len(done) == 1:
+    listed = ("+", "entries")  # each thing that is put on a list is one
+    count = len({one[:2] if one[:2] == listed else one for one in done})
+    if [one for one in done if one[:2] == (how, table) and what in one[2]] and count == 1:
         return ""
     return f"EFFECT {done}" if done else "did nothing"
 
@@ -128,11 +139,13 @@ async def lived(
     return found
 
 
-@pytest.mark.parametrize("language", ["en", "de"])
-@pytest.mark.parametrize("half", ["known.yml", "held.yml"])
+@pytest.mark.parametrize("language", ["en", "de", *OWN_FILES])
+@pytest.mark.parametrize("half", ["known", "held", "later", "later_held"])
 async def test_first_days_without_a_model(
     world: World, monkeypatch: pytest.MonkeyPatch, half: str, language: str
 ) -> None:
+    if half.startswith("later") and language in OWN_FILES:
+        pytest.skip("is in the file of the language")
     found = await lived(world, monkeypatch, half, language)
     bad = {
         said: f"{want}: {why} <- {told[:160]!r}" for said, (want, why, told) in found.items() if why

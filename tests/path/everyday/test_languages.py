@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import shutil
+from pathlib import Path
 
+import pytest
+
+from aouo.facts import languages
 from aouo.words.catalogue import speaking, text
 from tests.path.looking import eventually, settled
 from tests.path.world import ADA, Running, World
@@ -44,6 +49,42 @@ async def test_small_talk_is_answered_in_the_language_of_the_words(world: World)
     assert all(one != then for one, then in itertools.pairwise(heard))
     assert set(heard[:3]) <= {"Gern geschehen.", "Jederzeit.", "Gerne."}
     assert heard[3] in {"You are welcome.", "Any time.", "Gladly."}
+
+
+ZAZU = {
+    "spelling": "{name: Zazu, typed: {zh: ž}}",
+    "talk": "{greeting: [zalu], halt: [zop]}",
+    "sentences": """{talk: {greeting-1: Zalu bo!, greeting-2: Zalu bo!, greeting-3: Zalu bo!},
+      actions: {button-undo: Zuruk}}""",
+    "phrases": "{before: [zepli], reminders: ['žimi {when} zo {text}'], common: zo}",
+    "claims": "{done: [zud], effects: zavi, claims: ['zu {effects}'], asks: zan}",
+}
+
+
+async def test_a_language_is_a_folder_and_nothing_else(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Source: issue 43 item 13. What it does not say is said in English."""
+    folder = tmp_path / "words"
+    shutil.copytree(Path(str(languages.FOLDER)), folder)
+    (folder / "zz").mkdir()
+    for name, table in ZAZU.items():
+        (folder / "zz" / f"{name}.yml").write_text(table, "utf-8")
+    monkeypatch.setattr(languages, "FOLDER", folder)
+    languages.forget()
+    world.install("notes", "remind")
+    world.config = {"provider": {"backend": "none"}}
+    try:
+        async with world.running() as bot:
+            await bot.ask("/language Zazu")
+            assert (await bot.ask("Zalu!")).text == "Zalu bo!"
+            assert "Ta bo" in (await bot.ask("zepli zhimi 18:30 zo ta bo")).text
+            noted = await bot.ask("note: ta")
+            assert [button.text for button in noted.buttons] == ["Zuruk"]
+            assert (await bot.ask("/help")).text
+    finally:
+        monkeypatch.undo()
+        languages.forget()
 
 
 async def test_what_nobody_asked_for_is_said_in_its_readers_language(world: World) -> None:

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from aouo.emulator import Emulator
 from aouo.emulator.description import Upload
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Says
+from tests.fakes.telegram import LocalTelegram
 from tests.path.lives import WAIT_S, place
 from tests.path.looking import answers, eventually, settled
 from tests.path.world import ADA, World
@@ -28,7 +28,7 @@ LONG = f"Here it is.\n\n{TITLE}\n\n" + "\n\n".join(f"{n}. {PART}" for n in range
 NAME = "A long story part 1 2.md"
 
 
-def file_of(emulator: Emulator, message: dict[str, Any]) -> tuple[str, str]:
+def file_of(emulator: LocalTelegram, message: dict[str, Any]) -> tuple[str, str]:
     """The name and the words of the file of a message."""
     file = message["document"]
     content = emulator.world.files[file["file_id"]]

@@ -11,11 +11,12 @@ from pathlib import Path
 from aouo.emulator import ADA, BEN, ChatMessage
 from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Inbound, Person, Text
+from aouo.facts.languages import names
 from aouo.facts.ports import Rendered
 from aouo.store import jobs, schedules, web_messages
 from aouo.store.database import Tx, connect
 from aouo.store.rendered import load
-from aouo.words.catalogue import LANGUAGES, text
+from aouo.words.catalogue import text
 from tests.fakes.model_server import Body, CallPart, Reply, Says, words_of
 from tests.path.killing import IN_DOUBT, RESUMED, START_UP, Row, Scenario
 from tests.path.lives import Place
@@ -202,7 +203,7 @@ class TopicsSetUp(Scenario):
                 "SELECT id FROM deliveries WHERE state IN ('queued', 'sending')"
             )
             done = bool(here.rows("SELECT 1 FROM jobs WHERE state = 'done'")) and not open_work
-            return here.is_dead or (done and here.calls("setMyCommands", 200) == len(LANGUAGES))
+            return here.is_dead or (done and here.calls("setMyCommands", 200) == len(names()))
 
         await here.until(over)
         await here.end()
@@ -360,6 +361,41 @@ class Undone(Scenario):
             *_unlike("notes", rows, []),
             *_unlike("turns", turns, ["ack", "ack"]),
             *_unlike("shown", sorted({NOTED, PUT_BACK, *shown} - {NOTED, PUT_BACK}), []),
+        ]
+
+
+class Corrected(Scenario):
+    """A phrase acts, and the next words correct it: once, however often the process is killed."""
+
+    async def person(self, here: Place) -> None:
+        await super().person(here)
+        await here.until_said(NOTED)
+        await here.emulator.client.say(ADA, ADA, "not tea but milk")
+
+    async def problems(self, here: Place) -> list[str]:
+        rows = here.rows("SELECT text FROM entries", here.home.pack_database("notes", "tg_1001"))
+        calls = here.rows("SELECT name, state FROM tool_calls ORDER BY rowid")
+        names = ["notes__add", "undo", "notes__add"]
+        turns = [row["status"] for row in here.rows("SELECT status FROM turns")]
+        return [
+            *_unlike("notes", rows, [{"text": "buy milk"}]),
+            *_unlike("calls", calls, [{"name": name, "state": "done"} for name in names]),
+            *_unlike("turns", turns, ["ack", "ack"]),
+        ]
+
+
+class TwoWishes(Scenario):
+    """Both wishes of a message are done, each once."""
+
+    async def problems(self, here: Place) -> list[str]:
+        words = here.rows(
+            "SELECT word FROM words ORDER BY rowid", here.home.pack_database("vocab", "tg_1001")
+        )
+        calls = here.rows("SELECT name, state FROM tool_calls")
+        return [
+            *_unlike("words", words, [{"word": "perro"}, {"word": "gato"}]),
+            *_unlike("calls", calls, [{"name": "vocab__add", "state": "done"}] * 2),
+            *_unlike("turns", here.rows("SELECT status FROM turns"), [{"status": "ack"}]),
         ]
 
 
@@ -587,6 +623,7 @@ TOUR = (
 )
 TOUR_NOTED = "Saved: “Buy milk and stamps”. 1 note now."
 NOTED = "Saved: “buy tea”. 1 note now."
+LEARNT = ("Saved: “perro” = “dog”. 1 word now.", "Saved: “gato” = “cat”. 2 words now.")
 ROWS = {
     "a phrase that acts": Row(
         Scenario(said=("note: buy tea",), answers=(NOTED,), notes=1), at=range(1 + START_UP, 40)
@@ -601,6 +638,16 @@ ROWS = {
     ),
     "an action that is put back": Row(
         Undone(said=("note: buy tea",), answers=(PUT_BACK,)), at=range(1 + START_UP, 64, 3)
+    ),
+    "two wishes in one message": Row(
+        TwoWishes(
+            packs=("vocab",), said=("perro = dog and gato = cat",), answers=("\n".join(LEARNT),)
+        ),
+        at=range(1 + START_UP, 48, 2),
+    ),
+    "an action that is corrected": Row(
+        Corrected(said=("note: buy tea",), answers=(NOTED.replace("tea", "milk"),)),
+        at=range(1 + START_UP, 72, 3),
     ),
     "a file that is put back": Row(
         FilesUndone(packs=(), said=("write it",), answers=("Written.",)),

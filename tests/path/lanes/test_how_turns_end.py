@@ -104,7 +104,7 @@ async def test_what_is_written_to_memory_is_in_the_next_turns_prompt(world: Worl
     world.model.calls(CallPart("memory", {"target": "user", "action": "append", "content": fact}))
     world.model.say("Noted.")
     async with world.running() as bot:
-        await bot.ask("remember my bees")
+        await bot.ask("I have bees, you know")
         await settled(bot)
         await bot.ask("/new")
         await bot.ask("Hello")

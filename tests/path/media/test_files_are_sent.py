@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from aouo.app.status import _terminal_inbound
-from aouo.emulator import Emulator
 from aouo.plumbing.home import Home
 from tests.fakes.model_server import CallPart, ModelServer, words_of
+from tests.fakes.telegram import LocalTelegram
 from tests.path.looking import said, settled
 from tests.path.world import ADA, Running, World
 
@@ -109,7 +109,7 @@ async def large(tmp_path: Path) -> AsyncGenerator[World]:
     """A bot with a Bot API server of its own, in local mode."""
     home = Home(tmp_path / "large")
     home.create()
-    async with Emulator(local=True) as emulator, ModelServer() as model:
+    async with LocalTelegram(local=True) as emulator, ModelServer() as model:
         yield World(home, emulator, model)
         assert await emulator.client.violations() == []
 

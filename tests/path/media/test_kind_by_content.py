@@ -7,8 +7,8 @@ import zipfile
 
 import pytest
 
-from aouo.emulator.models import ModelService
 from aouo.plumbing import magic
+from tests.fakes.models import ModelService
 from tests.path.looking import prompts, settled
 from tests.path.media.test_media_pictures import last_words, pictures
 from tests.path.media.test_media_voice import ears

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from aouo.emulator.description import Upload
 from tests.fakes.clock import FastClock
 from tests.fakes.gemini_server import GeminiServer, over_quota, retry_in
 from tests.fakes.model_server import Body, Says, words_of
@@ -358,3 +359,31 @@ async def test_a_picture_off_the_record_leaves_nothing(world: World, sees: None)
         assert await gone()
     assert pictures(world.model.requests[0]) == [PICTURE]
     assert not any("what is this" in row["body"] for row in bodies)
+
+
+LIVE = {
+    "file_id": "live",
+    "file_unique_id": "u",
+    "width": 9,
+    "height": 9,
+    "duration": 3,
+    "mime_type": "video/mp4",
+}
+STILL = {"file_id": "still", "file_unique_id": "v", "width": 9, "height": 9}
+
+
+@pytest.mark.parametrize("fields", [{"photo": [STILL]}, {}], ids=["with a photo", "alone"])
+async def test_a_live_photo_is_seen_or_is_a_video_if_it_comes_alone(
+    world: World, sees: None, fields: dict[str, Any]
+) -> None:
+    """Source: core.telegram.org/bots/api#livephoto; its own photo may be missing."""
+    still = Upload("still.png", "image/png", PICTURE)
+    world.emulator.world.files |= {"still": still, "live": Upload("live.mp4", "video/mp4", b"mp4")}
+    world.model.say("I see.")
+    async with world.running() as bot:
+        await bot.people.send_other(ADA, ADA, {"live_photo": LIVE | fields, "caption": "this?"})
+        await bot.people.next_message(ADA)
+        await settled(bot)
+
+    assert len(pictures(world.model.requests[0])) == len(fields)
+    assert ("video" in str(last_words(world.model.requests[0]))) == (not fields)

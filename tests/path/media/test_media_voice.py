@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from aouo.emulator.models import ModelService, profile
-from aouo.emulator.models.asked import _NOTE
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Says
+from tests.fakes.models import ModelService, profile
+from tests.fakes.models.asked import _NOTE
 from tests.path.looking import answers, cut_off, eventually, prompts, said, settled
 from tests.path.world import ADA, BEN, WAIT_S, Running, World
 

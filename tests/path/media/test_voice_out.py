@@ -8,9 +8,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from aouo.emulator.models import ModelService, profile
-from aouo.emulator.models.asked import _NOTE, _tone
 from tests.fakes.model_server import Body, words_of
+from tests.fakes.models import ModelService, profile
+from tests.fakes.models.asked import _NOTE, _tone
 from tests.path.world import ADA, WAIT_S, World, texts
 
 KEY = "sk-very-secret"

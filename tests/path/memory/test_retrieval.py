@@ -86,6 +86,15 @@ async def test_words_of_an_earlier_session_come_back_with_day_session_and_speake
     assert HEAD not in "".join(map(text_of, diary.model.requests[-1]["messages"]))
 
 
+async def test_letters_that_people_take_for_the_same_are_the_same(diary: World) -> None:
+    async with diary.running() as bot:
+        await say(diary, bot, "Frau Weiß wohnt im Schloß", "Gemerkt.")
+        await anew(diary, bot)
+        prompt = await say(diary, bot, "WEISS SCHLOSS?", "Gleich dort.")
+
+    assert any("Frau Weiß" in line for line in reminded(prompt))
+
+
 async def test_a_greeting_brings_nothing_however_often_it_was_said(diary: World) -> None:
     async with diary.running() as bot:
         first = await say(diary, bot, "Hello", "Hello, how are you?")

@@ -89,5 +89,5 @@ async def test_without_a_model_it_says_how_one_is_connected(world: World) -> Non
     """Also while there is a key: nothing is offered that would not answer."""
     world.config = {"provider": {"backend": "none"}, "openai": {"api_key": "key"}}
     async with world.running() as bot:
-        assert (await bot.ask("/model")).text == text("models.choose-none")
-        assert (await bot.ask("/model gpt")).text == text("models.choose-none")
+        assert (await bot.ask("/model")).text == text("models.choose-connect")
+        assert (await bot.ask("/model gpt", user=BEN)).text == text("models.choose-none")

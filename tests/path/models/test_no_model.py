@@ -36,18 +36,20 @@ async def test_words_that_need_a_model_are_answered_with_what_they_could_mean(
     async with world.running() as bot:
         told = await bot.ask("call the plumber about the sink")
         others = await bot.ask("how deep is the sea?", user=BEN)
-        await tap(bot, told, "note: call the plumber about the sink")
+        await tap(bot, told, "Keep a note: call the plumber about the sink")
         await said(world, "Saved: “call the plumber about the sink”. 1 note now.")
         await settled(bot)
         rows = await bot.rows("SELECT status FROM turns ORDER BY rowid")
 
-    assert told.text.startswith(text("actions.no-model").split("“")[0])
-    assert "aouo config set provider.backend openai" in told.text
-    assert "config set" not in others.text
-    assert [b.text for b in told.buttons] == [
-        "note: call the plumber about the sink",
-        "Menu of Notes",
+    assert told.text.split("\n")[:2] == [
+        text("actions.no-model"),
+        text("actions.apps", packs="📝 Notes"),
     ]
+    assert [b.text for b in told.buttons] == [
+        "Keep a note: call the plumber about the sink",
+        text("actions.button-connect"),
+    ]
+    assert text("actions.button-connect") not in [b.text for b in others.buttons]
     assert {row["status"] for row in rows} == {"ack"}
     assert world.model.requests == []
 
@@ -84,3 +86,31 @@ def test_the_embedded_model_of_earlier_times_reads_as_none() -> None:
         "keys without use here: local",
         "provider.backend: there is no embedded model any more; it reads as none",
     )
+
+
+async def test_of_several_apps_none_is_asked_for_and_a_model_is_offered_once_a_day(
+    world: World,
+) -> None:
+    world.install("remind", "expenses", "vocab")
+    async with world.running() as bot:
+        first = await bot.ask("zorble the frumious bandersnatch")
+        second = await bot.ask("zorble the frumious bandersnatch")
+        await tap(bot, first, text("actions.button-connect"))
+        how = await said(world, text("models.choose-connect"))
+        bens = await bot.ask("zorble", user=BEN)
+        await settled(bot)
+        waiting = await bot.rows("SELECT 1 FROM jobs WHERE state = 'parked'")
+    async with world.running() as bot:
+        third = await bot.ask("zorble the frumious bandersnatch")
+
+    connect = text("actions.button-connect")
+    for told in (first, second, third, bens):
+        assert told.text.startswith(text("actions.no-model"))
+        assert "Reminders" in told.text
+        assert len(told.buttons) <= 4
+    offers = [
+        connect in [button.text for button in one.buttons] for one in (first, second, third, bens)
+    ]
+    assert offers == [True, False, False, False]
+    assert how
+    assert not waiting

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from aouo.emulator.models import ModelService, profile
-from aouo.emulator.models.asked import _NOTE
+from tests.fakes.models import ModelService, profile
+from tests.fakes.models.asked import _NOTE
 from tests.fakes.web_server import Answer, WebServer
 from tests.path.looking import said, settled
 from tests.path.reloading.following import ask_for, save

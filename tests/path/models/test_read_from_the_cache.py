@@ -10,10 +10,10 @@ import re
 
 import pytest
 
-from aouo.emulator.models import CallPart, ModelService, Reply, Says, names, profile
-from aouo.emulator.models.asked import Asked
-from aouo.emulator.models.telling import Answer
 from tests.fakes.clock import FastClock
+from tests.fakes.models import CallPart, ModelService, Reply, Says, names, profile
+from tests.fakes.models.asked import Asked
+from tests.fakes.models.telling import Answer
 from tests.path.looking import settled
 from tests.path.world import World
 from tests.sampling import taking

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from aouo.emulator.models import ModelService, profile
-from aouo.emulator.models.show import shows
+from aouo.emulator.show import playing
 from aouo.packs.authoring import TEMPLATES_FOLDER, validate
 from tests.path.buttons.test_menus import tap
 from tests.path.looking import settled
@@ -12,8 +11,8 @@ from tests.path.world import ADA, World
 
 async def test_a_minute_without_a_key_shows_all_of_it(world: World) -> None:
     (world.home.packs / "show").symlink_to(TEMPLATES_FOLDER / "show")
-    async with ModelService(profile("vllm"), shows(), keep=False) as service:
-        world.config = {**service.settings(), "security": {"fence_mode": "ask"}}
+    async with playing() as served:
+        world.config = {**served, "security": {"fence_mode": "ask"}}
         async with world.running() as bot:
             first = await bot.ask("hi")
             await bot.ask("go on")

@@ -1,6 +1,6 @@
 """A long conversation with each family of model services, through all that an owner does to it.
 
-Each service keeps its family's rules (`aouo.emulator.models`). What it takes is learnt from its
+Each service keeps its family's rules (`tests.fakes.models`). What it takes is learnt from its
 refusals, and forgotten with the process (design, "Decisions"): two of them at most, in the first
 turn after a start. Source: issue 12, "Done when".
 """
@@ -17,10 +17,10 @@ from dataclasses import replace
 import pytest
 
 from aouo.emulator import ChatMessage
-from aouo.emulator.models import CallPart, ModelService, Reply, Says, names, profile
-from aouo.emulator.models.asked import Asked
 from aouo.plumbing.web.envelope import unmarked
 from tests.fakes.clock import FastClock
+from tests.fakes.models import CallPart, ModelService, Reply, Says, names, profile
+from tests.fakes.models.asked import Asked
 from tests.path.looking import answers, cut_off, settled
 from tests.path.world import ADA, WAIT_S, Running, World
 from tests.sampling import taking

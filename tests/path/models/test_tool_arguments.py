@@ -19,13 +19,13 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from aouo.backup.writing import write
-from aouo.emulator import Emulator
 from aouo.facts.taps import encode
 from aouo.facts.transcript import ToolSpec
 from aouo.plumbing.home import Home
 from aouo.plumbing.trees import walk
 from tests.fakes.clock import SkippingClock
 from tests.fakes.model_server import CallPart, ModelServer, Says, words_of
+from tests.fakes.telegram import LocalTelegram
 from tests.path.looking import eventually, said, settled
 from tests.path.scripted import Lines
 from tests.path.world import ADA, Running, World
@@ -170,7 +170,7 @@ async def world(tmp_path: Path, lines: Lines) -> AsyncGenerator[World]:
     home = Home(tmp_path / "home")
     home.create()
     scaffold(home.packs / "scribe")
-    async with Emulator() as emulator, ModelServer(lines) as model:
+    async with LocalTelegram() as emulator, ModelServer(lines) as model:
         config = {"security": {"fence_mode": "deny"}, "advanced": {"context_window": 10_000_000}}
         yield World(home, emulator, model, config=config, clock=SkippingClock())
         assert await emulator.client.violations() == []

@@ -39,7 +39,7 @@ async def wrong(bot: Running, pack: str, message: dict[str, Any]) -> str:
         after = [row[0] for row in file.execute(f"SELECT {column} FROM {table}")]
     new = [one for one in after if one not in before]
     if "keeps" in message:
-        return "" if message["keeps"] in after else f"kept {new}: {answer}"
+        return "" if message["keeps"] in (*after, new) else f"kept {new}: {answer}"
     if new or (len(after) < len(before)) != bool(message.get("deletes")):
         return f"wrote {new}: {answer}"
     if message.get("shows") and answer.startswith(DECLINED[:20]):

@@ -111,7 +111,7 @@ async def test_a_running_bot_takes_a_linked_pack_at_once_and_its_edits_when_it_i
     assert broken[0] == 1
     assert "shopping does not load (goes on as it was): pack.yml:" in broken[2]
     assert "broken" in status[1]
-    nothing = {"changed": [], "after_restart": [], "without_effect": [], "problems": []}
+    nothing = {"changed": [], "after_restart": [], "problems": []}
     assert json.loads(mended[1]) == {
         "packs": ["shopping"],
         "changed": ["shopping"],

@@ -338,7 +338,7 @@ async def test_what_the_runtime_asks_for_itself_is_no_part_of_the_script() -> No
     model = ScriptedModel()
     model.follow([Reply(say="Kept.")])
     watched = WatchedModel(model)
-    aside = ModelRequest(f"Name it.\n{side_calls._MATERIAL}", (UserSaid("a"),), ())
+    aside = ModelRequest(f"Name it.\n{side_calls._PROMPTS['material']}", (UserSaid("a"),), ())
     turn = ModelRequest("You are Notes.", (UserSaid("a"),), ())
     said = [
         event.said.text

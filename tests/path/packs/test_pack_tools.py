@@ -14,11 +14,11 @@ import pytest
 from structlog.testing import capture_logs
 
 from aouo.emulator.chats import MediaKind
-from aouo.emulator.models import ModelService, profile
-from aouo.emulator.models.asked import _NOTE
 from aouo.guard.sandbox.levels import Refused
 from aouo.plumbing.home import Home
 from tests.fakes.model_server import Body, CallPart, Reply, Says, words_of
+from tests.fakes.models import ModelService, profile
+from tests.fakes.models.asked import _NOTE
 from tests.guard.sandbox.places import HERE, processes, until_gone
 from tests.path.lives import place
 from tests.path.looking import eventually, said

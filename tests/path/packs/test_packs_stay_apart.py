@@ -11,10 +11,10 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
-from aouo.emulator import Emulator
 from aouo.plumbing.home import Home
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import CallPart, ModelServer
+from tests.fakes.telegram import LocalTelegram
 from tests.packs import broken
 from tests.packs.test_broken_packs import digest
 from tests.path.looking import prompts
@@ -108,7 +108,7 @@ async def _play(folder: Path, moves: list[tuple[str, CallPart]]) -> list[tuple[s
     home.create()
     _install(home)
     found: list[tuple[str, str]] = []
-    async with Emulator() as emulator, ModelServer() as model:
+    async with LocalTelegram() as emulator, ModelServer() as model:
         world = World(home, emulator, model, clock=Untitled())
         async with world.running() as bot:
             active = ""

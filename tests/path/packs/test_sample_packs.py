@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from aouo.emulator import Emulator
 from aouo.emulator.description import Upload
 from aouo.plumbing.home import Home
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import CallPart, ModelServer, Says, last_words
+from tests.fakes.telegram import LocalTelegram
 from tests.packs import sql_time
 from tests.path.looking import said, settled
 from tests.path.scripted import Chat, Lines, persist
@@ -45,9 +45,11 @@ async def clock(monkeypatch: pytest.MonkeyPatch) -> FastClock:
 async def world(tmp_path: Path, clock: FastClock, lines: Lines) -> AsyncGenerator[World]:
     home = Home(tmp_path / "home")
     home.create()
-    async with Emulator() as emulator, ModelServer(lines) as model:
-        yield World(home, emulator, model, clock=clock)
+    async with LocalTelegram() as emulator, ModelServer(lines) as model:
+        world = World(home, emulator, model, clock=clock)
+        yield world
         assert await emulator.client.violations() == []
+        world.let_go()
 
 
 @pytest.mark.parametrize("name", ["create", "notes", "vocab"])

@@ -149,7 +149,7 @@ REFUSED = [
     ("add water the plants every day", "is not a schedule: write"),
     ('add --zone Berln "every day at 9" Rise', "Did you mean Europe/Berlin?"),
     ('add "every day at 9"', "a schedule needs a prompt"),
-    ("add every day at 9 Ben's birthday", "the quote ' is not closed."),
+    ("add every day at 9 'Ben", "a quote is open"),
     ("add --often 3m Rise", "does not know --often"),
     ("add --misfire never 3m Rise", "--misfire is one of run_once, skip, coalesce."),
     (f'add "3m" {"x" * 4001}', "A prompt may have 4,000 characters"),

@@ -8,16 +8,17 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from contextlib import closing
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 
 from aouo.agent.tools.registry import Arguments, Tool, ToolContext, tool
-from aouo.emulator.models.telling import Fails
+from aouo.facts.address import ConversationAddress
 from aouo.store import schedules
 from tests.fakes.clock import FastClock
 from tests.fakes.model_server import Body, CallPart, Reply, Says, words_of
+from tests.fakes.models.telling import Fails
 from tests.path.looking import answers, cut_off, eventually, said, settled
 from tests.path.schedules.scheduled import (
     after_tool,
@@ -27,7 +28,7 @@ from tests.path.schedules.scheduled import (
     made,
     run_states,
 )
-from tests.path.world import ADA, Running, World, texts
+from tests.path.world import ADA, BEN, Running, World, texts
 
 
 @pytest.fixture(autouse=True)
@@ -342,11 +343,76 @@ async def test_a_run_is_offered_nothing_that_asks(world: World, clock: FastClock
     assert "clarify" not in offered(run)
 
 
-async def test_a_failed_run_is_tried_again_and_told_once(world: World, clock: FastClock) -> None:
+@pytest.mark.parametrize("status", [401, 500])
+async def test_the_words_come_at_the_minute_when_their_model_fails_at_once(
+    world: World, clock: FastClock, status: int
+) -> None:
+    """Each time they are due, with one line on why. Source: issue 43, design §3.8."""
+    world.model.script = answering(lambda body: Fails(status, "broken"), lambda body: "Hello.")
+    world.config["provider"] = {"backend": "fake", "model": "scripted", "max_retries": 0}
+    async with world.running() as bot:
+        await made(bot, text="every 1h", in_s=3600)
+        for count in (1, 2):
+            clock.jump(3601)
+            await ended(bot, *["failed"] * count)
+            await settled(bot)
+        shown = texts(await bot.people.messages(ADA))
+
+    assert len(shown) == 2
+    for told in shown:
+        words, why = told.split("\n\n")[:2]
+        assert words == "Remind me to water the plants"
+        assert why.startswith("(I did not get further with it: ")
+        assert "Try again" not in why  # nobody asked
+
+
+async def test_a_run_that_is_tried_again_within_a_minute_says_its_words_once(
+    world: World, clock: FastClock
+) -> None:
     world.model.script = answering(lambda body: Fails(500, "broken"), lambda body: "Hello.")
     world.config["provider"] = {"backend": "fake", "model": "scripted", "max_retries": 0}
     async with world.running() as bot:
         await made(bot, text="every 1h", in_s=3600, retries=1)
+        clock.jump(3601)
+        await ended(bot, "failed")
+        before = texts(await bot.people.messages(ADA))
+        clock.jump(61)
+        told = await bot.people.next_message(ADA, contains="water the plants")
+        await settled(bot)
+        tries = await bot.rows("SELECT tries, retry_at FROM schedule_runs")
+
+    assert before == []
+    assert told.text.endswith("— ⏰ plants")
+    assert tries == [{"tries": 2, "retry_at": None}]
+
+
+async def test_words_whose_model_is_tried_for_longer_come_at_once_and_the_answer_follows(
+    world: World, clock: FastClock
+) -> None:
+    world.model.reply(Fails(500, "broken"))
+    world.model.reply(Fails(500, "broken"))
+    world.model.say("Water the plants!")
+    world.config["provider"] = {"backend": "fake", "model": "scripted", "max_retries": 0}
+    async with world.running() as bot:
+        await made(bot, retries=2)
+        clock.jump(61)
+        await ended(bot, "failed")
+        clock.jump(61)
+        await bot.people.next_message(ADA, contains="has not answered this yet")
+        clock.jump(121)
+        await said(world, "Water the plants!\n\n— ⏰ plants")
+        await settled(bot)
+
+    assert len(await answers(world)) == 2
+
+
+async def test_a_skill_without_words_that_fails_is_tried_again_and_told_once(
+    world: World, clock: FastClock
+) -> None:
+    world.model.script = answering(lambda body: Fails(500, "broken"), lambda body: "Hello.")
+    world.config["provider"] = {"backend": "fake", "model": "scripted", "max_retries": 0}
+    async with world.running() as bot:
+        await made(bot, text="every 1h", in_s=3600, retries=1, prompt="")
         clock.jump(3601)
         await ended(bot, "failed")
         before = texts(await bot.people.messages(ADA))
@@ -467,3 +533,35 @@ async def test_what_was_for_once_leaves_the_list_and_the_count(
     assert listed.text.startswith("There are no schedules here.")
     assert "plants" in history.text
     assert (counted, gone, rows) == (0, [1, 1, 0], [])
+
+
+async def test_who_has_a_reminder_that_a_restore_switched_off_reads_so_and_can_switch_it_on(
+    world: World, clock: FastClock
+) -> None:
+    """Once, with its own time in their list. Source: issue 43, class W."""
+    world.install("remind")
+    async with world.running() as bot:
+        await made(bot, say="Tea", in_s=9_000)
+        address = ConversationAddress("tg", str(BEN))
+        theirs = await made(bot, say="Bins", in_s=9_000, address=address, person=str(BEN))
+        at = datetime.fromisoformat(theirs.since) + timedelta(minutes=1)
+    with closing(sqlite3.connect(world.home.database, isolation_level=None)) as connection:
+        connection.execute(
+            "UPDATE schedules SET enabled = 0, paused = 'proposed', next_due = NULL, text = ? "
+            "WHERE person = ?",  # as `aouo restore` does
+            (at.isoformat(), str(BEN)),
+        )
+    async with world.running() as bot:
+        told = await bot.people.next_message(BEN, contains="A backup was restored")
+        listed = await bot.ask("/cron", user=BEN)
+        page = await bot.ask("my reminders", user=BEN)
+    async with world.running() as bot:
+        await bot.people.tap(BEN, BEN, told.id, told.buttons[0].data)
+        await settled(bot)
+        rows = await bot.rows("SELECT enabled, paused FROM schedules")
+        notices = await bot.rows("SELECT 1 FROM deliveries WHERE key LIKE 'restored:%'")
+
+    assert "off since a backup was restored" in listed.text
+    assert f"{at:%H:%M} (off)" in page.text
+    assert [tuple(row.values()) for row in rows] == [(1, ""), (1, "")]
+    assert len(notices) == 1

@@ -205,7 +205,7 @@ async def test_undo_goes_back_step_by_step_and_the_list_names_each(
     ]
     assert numbers == ["1. wrote a.txt", "2. wrote a.txt (cannot be put back)"]
     assert labels(listed) == ["Undo 1"]
-    assert back[:2] == ["Put back as it was."] * 2
+    assert back[:2] == ["Put back as it was. It had been: wrote a.txt"] * 2
     assert back[2] == "There is nothing here that I could put back."
     assert files_in(desk) == {}
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from aouo.agent.tools.registry import Arguments, Tool, ToolContext, tool
 from aouo.facts.errors import ToolFailed
 from aouo.facts.events import ActionCompleted, ActionStarted
@@ -146,6 +148,53 @@ async def test_the_same_look_is_allowed_after_something_changed(world: World) ->
         assert (await bot.ask("sort my mail")).text == "All moved."
 
     assert made == [one for number in range(6) for one in ("look", str(number))]
+
+
+@pytest.mark.parametrize("turn", [["x"] * 25, ["x", "y"] * 12, ["x", "x", "look"] * 8])
+async def test_the_same_write_ends_at_the_third_call_whatever_it_brings(
+    world: World, turn: list[str]
+) -> None:
+    """A row's number is another one each time, and other writes between them change nothing."""
+    made: list[str] = []
+
+    async def add(wish: Look, context: ToolContext, call_id: str) -> str:
+        made.append(wish.at)
+        return f"Added as row {len(made)}."
+
+    async def look(wish: Look, context: ToolContext, call_id: str) -> str:
+        return f"{len(made)} rows"
+
+    seen = tool("look", "Looks.", Look, look, read_only=True)
+    tooled(world, seen, tool("add", "Adds.", Look, add, mutates=True))
+    for number, what in enumerate(turn):
+        wish = {"at": str(number)} if what == "look" else {"at": what}
+        world.model.call("look" if what == "look" else "add", wish)
+    async with world.running() as bot:
+        answer = await bot.ask("add x")
+
+    assert answer.text.startswith("I stopped: I took the same step (add) again and again")
+    assert {at: made.count(at) for at in made} == dict.fromkeys(made, 2)
+    told = [one for one in results(world) if "for the third time" in one]
+    assert told[0].endswith("If it is wanted once more, the person says so in a message.")
+
+
+async def test_a_write_that_failed_may_be_tried_again_after_a_change(world: World) -> None:
+    made: list[str] = []
+
+    async def add(wish: Look, context: ToolContext, call_id: str) -> str:
+        if wish.at == "x" and len(made) < 3:
+            raise ToolFailed("There is no such list.")
+        made.append(wish.at)
+        return "done"
+
+    tooled(world, tool("add", "Adds.", Look, add, mutates=True))
+    for at in "xaxbxcx":
+        world.model.call("add", {"at": at})
+    world.model.say("Fine.")
+    async with world.running() as bot:
+        assert (await bot.ask("add it")).text == "Fine."
+
+    assert made == ["a", "b", "c", "x"]
 
 
 async def test_a_look_that_brings_something_new_each_time_is_allowed(world: World) -> None:

@@ -20,5 +20,5 @@ async def test_memory_without_a_pack_is_put_back(world: World) -> None:
         after = await bot.rows("SELECT state FROM memory_versions ORDER BY id")
 
     assert [row["state"] for row in kept] == ["done"]
-    assert back.text == "Put back as it was."
+    assert back.text == "Put back as it was. It had been: noted: Likes figs."
     assert [row["state"] for row in after] == ["undone", "done"]

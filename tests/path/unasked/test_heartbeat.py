@@ -6,13 +6,13 @@ import asyncio
 
 import pytest
 
-from aouo.emulator.models.telling import CallPart, Fails, Says
 from aouo.facts.address import GENERAL
 from aouo.facts.people import AT_HOME
 from aouo.schedules.heartbeat import _is_ok, _to_do
 from aouo.store import search
 from aouo.store.opening import reading
 from tests.fakes.clock import FastClock
+from tests.fakes.models.telling import CallPart, Fails, Says
 from tests.path.dashboard.chatting import WebChat
 from tests.path.dashboard.looking import dashboard
 from tests.path.looking import eventually, settled
@@ -57,7 +57,7 @@ async def next_tick(bot: Running, clock: FastClock, seconds: float = HALF_AN_HOU
 
 
 async def states(bot: Running) -> list[str]:
-    rows = await bot.rows("SELECT state FROM ticks")
+    rows = await bot.rows("SELECT state FROM ticks WHERE name = 'heartbeat'")
     return [row["state"] for row in rows]
 
 
@@ -166,7 +166,7 @@ async def test_it_is_off_by_default(world: World, beating: FastClock) -> None:
         beating.jump(HALF_AN_HOUR_S)
         await bot.ask("Hello")
 
-        assert await bot.rows("SELECT name FROM ticks") == []
+        assert await bot.rows("SELECT name FROM ticks WHERE name = 'heartbeat'") == []
 
 
 async def test_a_tick_while_the_one_before_still_runs_is_left_out(

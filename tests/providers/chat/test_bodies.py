@@ -25,7 +25,6 @@ WORDS = st.text(max_size=12) | st.sampled_from(["\ud83d", "é\n\"'\\", "\u2028",
 NATIVE = st.sampled_from(
     [
         "",
-        '{"wire": "chat", "provider": "deepseek", "thoughts": "as former releases kept them"}',
         '{"wire": "chat", "provider": "deepseek", "model": "mödel", "message": {"reasoning": "hm"},'
         ' "calls": [{"id": "fn:0", "extra_content": {"google": {"thought_signature": "c2ln"}}}]}',
         '{"wire": "chat", "provider": "other", "model": "mödel", "message": {"reasoning": "oh"},'

@@ -223,14 +223,6 @@ def test_a_signature_that_came_is_the_one_that_goes_back() -> None:
     assert at_openrouter[0]["reasoning_details"] == sealed["reasoning_details"]
 
 
-def test_rows_that_former_releases_wrote_are_read() -> None:
-    native = '{"wire": "chat", "provider": "deepseek", "thoughts": "Milk, then."}'
-    said = AssistantSaid("", (ToolCall("x", "look", "{}"),), native)
-
-    assert told(said, provider="deepseek")[0]["reasoning_content"] == "Milk, then."
-    assert told(said, provider="other")[0].keys() == {"role", "content", "tool_calls"}
-
-
 @pytest.mark.parametrize(
     "empty",
     [answer(call()).said, answer({"reasoning_content": ""}, call()).said, AssistantSaid("Yes.")],

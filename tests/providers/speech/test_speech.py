@@ -18,8 +18,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aouo.emulator.models import ModelService, profile
-from aouo.emulator.models.asked import _MS_A_CHARACTER, _NOTE, _tone
 from aouo.facts.errors import (
     CertificateRefused,
     ModelGone,
@@ -41,6 +39,8 @@ from aouo.providers.speech.services import (
     TermsAsked,
     Transcriber,
 )
+from tests.fakes.models import ModelService, profile
+from tests.fakes.models.asked import _MS_A_CHARACTER, _NOTE, _tone
 from tests.fakes.tls_server import make, serving
 
 KEY = "sk-very-secret"

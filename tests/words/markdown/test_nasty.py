@@ -20,7 +20,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aouo.emulator.entities import formatted
-from aouo.words.markdown.render import Part, render, stable_prefix
+from aouo.words.markdown.render import render, stable_prefix
+from aouo.words.markdown.tables import Part
 from tests.words.markdown.test_render_laws import _MARKDOWN, assert_valid
 
 _FOLDER = Path(__file__).parent / "nasty"

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from aouo.words.markdown.render import Entity, Part, render, stable_prefix, utf16_len
+from aouo.words.markdown.render import render, stable_prefix
+from aouo.words.markdown.tables import Entity, Part, utf16_len
 
 _FILE = Path(__file__).parent / "nasty" / "documents.txt"
 _SPLIT = re.split(r"^=== (.*)\n", _FILE.read_text("utf-8"), flags=re.MULTILINE)

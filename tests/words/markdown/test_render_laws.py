@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aouo.words.markdown.render import Entity, Part, read, render, stable_prefix
+from aouo.words.markdown.render import read, render, stable_prefix
+from aouo.words.markdown.tables import Entity, Part
 
 _NASTY = """\
 # Head *er* 😀

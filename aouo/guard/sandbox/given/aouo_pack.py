@@ -76,12 +76,7 @@ def chart(
     return {"file": _ask("chart", chart={**spec, "dark": dark}), "text": text}
 
 
-def fetch(
-    url: str,
-    *,
-    secret: str = "",
-    headers: Mapping[str, str] | None = None,
-) -> Page:
+def fetch(url: str, *, secret: str = "", headers: Mapping[str, str] | None = None) -> Page:
     """Read an address that `permissions.network` opens.
 
     `{secret}` in `url` and `headers` becomes the value of the pack's secret of that name on its

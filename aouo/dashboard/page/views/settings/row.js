@@ -3,7 +3,7 @@
 import { el } from "/page/dom.js";
 import { control, NotReadable, told } from "/page/views/settings/inputs.js";
 
-const TAKES = { start: "next start", never: "does nothing yet" };
+const TAKES = { start: "next start" };
 const FROM = { file: "Set in the file.", "": "Not set." };
 let number = 0;
 

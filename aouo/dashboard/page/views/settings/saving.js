@@ -55,10 +55,9 @@ function change(facts, name, value) {
   return `${told(key?.value)} → ${told(value)}`;
 }
 
-function words({ changed, after_restart: later, without_effect: nothing }) {
+function words({ changed, after_restart: later }) {
   const made = ["Saved."];
   if (changed.length) made.push(`In force now: ${changed.join(", ")}.`);
   if (later.length) made.push(`With the next start: ${later.join(", ")}.`);
-  if (nothing.length) made.push(`Without effect yet: ${nothing.join(", ")}.`);
   return [made.join(" ")];
 }
