@@ -10,6 +10,8 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Map
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
+from types import CoroutineType
+from typing import Any
 
 from aouo.agent.compaction import Compactor
 from aouo.agent.judging import Judging
@@ -325,7 +327,9 @@ class WakingClock:
     def monotonic_s(self) -> float:
         return self._clock.monotonic_s()
 
-    async def sleep(self, seconds: float) -> None:
-        if self._generations.now is self._seen:
-            await first(self._clock.sleep(seconds), self._generations.after(self._seen))
+    def sleep(self, seconds: float) -> CoroutineType[Any, Any, None]:
+        return self._until_woken(self._clock.sleep(seconds))  # from the call on, as it promises
+
+    async def _until_woken(self, slept: CoroutineType[Any, Any, None]) -> None:
+        await first(slept, self._generations.after(self._seen))
         self._seen = self._generations.now

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -15,6 +15,7 @@ from aouo.facts.address import ConversationAddress
 from aouo.facts.events import Inbound, Person, Text, Thought
 from aouo.facts.records import Spent
 from aouo.facts.transcript import AssistantSaid, ToolCall, ToolReturned, Usage
+from aouo.plumbing.clock import SystemClock
 from aouo.plumbing.home import Home
 from aouo.store import jobs, routes, sessions, turns, usage
 from aouo.store.database import Database, Tx
@@ -25,13 +26,7 @@ LATER = "2026-03-02T13:00:00.000+00:00"
 
 
 def _days_ago(days: int) -> str:
-    return (datetime.fromtimestamp(_now_s(), UTC) - timedelta(days=days)).date().isoformat()
-
-
-def _now_s() -> float:
-    from time import time
-
-    return time()
+    return (SystemClock().now() - timedelta(days=days)).date().isoformat()
 
 
 def _spent(days_ago: int, scope: str, model: str, tokens: Usage, usd: float) -> Spent:
@@ -48,13 +43,15 @@ def _spent(days_ago: int, scope: str, model: str, tokens: Usage, usd: float) -> 
     )
 
 
-SPENT = (
-    _spent(0, "llm", "dear", Usage(1000, 400, 50), 0.25),
-    _spent(0, "llm", "cheap", Usage(10, 0, 5), 0.001),
-    _spent(0, "tool:persist", "", Usage(), 0.0),
-    _spent(3, "summary", "cheap", Usage(200, 0, 20), 0.002),
-    _spent(40, "llm", "dear", Usage(9999, 0, 99), 9.0),
-)
+def _spent_lately() -> tuple[Spent, ...]:
+    """What was spent, by days before the one that it is as the test begins."""
+    return (
+        _spent(0, "llm", "dear", Usage(1000, 400, 50), 0.25),
+        _spent(0, "llm", "cheap", Usage(10, 0, 5), 0.001),
+        _spent(0, "tool:persist", "", Usage(), 0.0),
+        _spent(3, "summary", "cheap", Usage(200, 0, 20), 0.002),
+        _spent(40, "llm", "dear", Usage(9999, 0, 99), 9.0),
+    )
 
 
 def _talk(tx: Tx, chat: str, pack: str, said: str, now: str) -> str:
@@ -81,7 +78,7 @@ async def _fill(home: Home) -> list[str]:
 
         def write(tx: Tx) -> list[str]:
             make_tables(tx)
-            for row in SPENT:
+            for row in _spent_lately():
                 usage.record(tx, row, AT)
             ids = [
                 _talk(tx, "1001", "notes", "what is there?", AT),
@@ -285,10 +282,11 @@ def test_reading_goes_on_beside_a_bot_that_writes(
     async def beside() -> tuple[int, int]:
         database = Database(home.database)
         await database.open()
+        cheap = _spent_lately()[1]
         try:
-            await database.transact(lambda tx: usage.record(tx, SPENT[1], AT))
+            await database.transact(lambda tx: usage.record(tx, cheap, AT))
             found = await asyncio.to_thread(_json, runner, "usage", "--days", "1")
-            await database.transact(lambda tx: usage.record(tx, SPENT[1], AT))
+            await database.transact(lambda tx: usage.record(tx, cheap, AT))
             again = await asyncio.to_thread(_json, runner, "usage", "--days", "1")
         finally:
             await database.close()
