@@ -9,6 +9,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import tarfile
 from collections.abc import Callable, Iterable
 from pathlib import Path, PurePosixPath
@@ -25,6 +26,15 @@ _BLOCK_BYTES: Final = 64 * 1024
 _SMALL_BYTES: Final = 64 * 1024 * 1024
 """The most that the list of hashes may have."""
 _LONGEST: Final = 1000
+_FILES: Final = (
+    *("config.json", "config.last-good.json", "trial.json"),
+    *("SOUL.md", "RULES.md", "HEARTBEAT.md"),
+)
+_FOLDERS: Final = ("skills", "commands", "data", "media", "packs")
+_NEVER: Final = re.compile(
+    r"data/(backups|\.backup-[^/]*)(/|$)|data/.*\.db-(wal|shm|journal)$", re.DOTALL
+)
+"""What `writing` leaves out of the folders."""
 
 
 def write(out: IO[bytes], members: Iterable[tuple[str, Path | bytes]], passphrase: str) -> int:
@@ -101,7 +111,7 @@ def read(
         try:
             with tarfile.open(fileobj=stream, mode="r|", bufsize=_BLOCK_BYTES) as tar:
                 return _taken(tar, into, judge)
-        except (tarfile.TarError, ValueError, EOFError) as error:
+        except (tarfile.TarError, ValueError, EOFError, RecursionError) as error:
             raise damaged() from error
 
 
@@ -133,14 +143,17 @@ def _taken(tar: tarfile.TarFile, into: Path | None, judge: Callable[[bytes], Non
 
 
 def _name(entry: tarfile.TarInfo) -> str:
-    """Return where a member belongs, which is a file below the home.
+    """Return where a member belongs: a file of the home that `writing` writes.
 
     Raises:
         SetupError: it is something else.
     """
     path = PurePosixPath(entry.name)
+    in_folder = len(path.parts) > 1 and path.parts[0] in _FOLDERS
     if (
-        not entry.isreg()
+        not (in_folder or entry.name in (*_FILES, FACTS, _HASHES))
+        or _NEVER.match(entry.name)
+        or not entry.isreg()
         or entry.issparse()
         or path.is_absolute()
         or str(path) != entry.name

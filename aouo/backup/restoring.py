@@ -6,33 +6,34 @@ import contextlib
 import json
 import shutil
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, LiteralString
 
 from aouo import __version__
 from aouo.backup import archive
 from aouo.backup.sealed import damaged
 from aouo.backup.writing import About
 from aouo.config.file import look_at
+from aouo.config.keys import differing, get, plain
+from aouo.config.settings import Settings
 from aouo.facts.errors import SetupError
 from aouo.plumbing import exchange
 from aouo.plumbing.home import Home
 from aouo.plumbing.trees import discard
-from aouo.store.opening import schema_number
+from aouo.store.opening import is_as_made, schema_number
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What an unpacked backup holds; `theirs` counts the schedules of others than the owner, which
-    come back as proposed. `schedules` and `people` are lines."""
+    """What an unpacked backup holds: by kind, whole lines that may have any character; `theirs`
+    counts the schedules of others than the owner, which come back as proposed."""
 
     about: About
     packs: tuple[str, ...]
-    people: tuple[str, ...]
-    schedules: tuple[str, ...]
+    lists: Mapping[str, Sequence[str]]
     theirs: int
 
 
@@ -71,12 +72,15 @@ def put_in_place(home: Home, now: datetime) -> Path | None:
     Raises:
         SetupError: a part cannot be moved; whoever locks the home next goes on with it.
     """
+    stamp = f"{now:%Y%m%dT%H%M%S%fZ}"
     try:
-        aside = exchange.begin(home.path, f"{now:%Y%m%dT%H%M%S%fZ}")
+        aside = exchange.begin(home.path, stamp)
         exchange.finish(home.path)
     except OSError as error:
         fix = "Mend that (a folder that is a mount cannot be moved), and try again."
-        raise SetupError(f"{home.path} is not restored yet: {error}.", fix=fix) from error
+        old = f"{home.path / exchange.BEFORE}{stamp}"
+        why = f"{error}. What was there before lies in {old}, or still at its place"
+        raise SetupError(f"{home.path} is not restored yet: {why}.", fix=fix) from error
     forget(home)
     if any(aside.iterdir()):
         return aside
@@ -114,7 +118,7 @@ def _about(text: bytes) -> About:
         return About(
             str(said["version"]), int(said["schema"]), str(said["made_at"]), bool(said["keys"])
         )
-    except (ValueError, LookupError, TypeError) as error:
+    except (ValueError, LookupError, TypeError, RecursionError) as error:
         raise damaged() from error
 
 
@@ -122,40 +126,68 @@ def _found(fresh: Home, about: About, environ: Mapping[str, str]) -> Found:
     """Look at what was unpacked, and turn off what is not the owner's own."""
     loaded = look_at(fresh.path, environ)
     owner = str(loaded.settings.telegram.owner or "")
-    packs = sorted(one.name for one in fresh.packs.iterdir()) if fresh.packs.is_dir() else []
+    packs = tuple(sorted(one.name for one in fresh.packs.iterdir())) if fresh.packs.is_dir() else ()
+    masked = plain(loaded.settings, masked=True)
+    lists = {
+        "Settings": [
+            f"{key}: {json.dumps(get(masked, key), ensure_ascii=False)}"
+            for key in differing(Settings(), loaded.settings)
+        ],
+        "Texts": _texts(fresh),
+    }
     if not fresh.database.exists():
-        return Found(about, tuple(packs), (), (), 0)
+        return Found(about, packs, lists, 0)
     try:
         with contextlib.closing(sqlite3.connect(fresh.database)) as opened:
-            return _settled(opened, about, owner, packs)
-    except sqlite3.Error as error:
+            opened.execute("PRAGMA trusted_schema=OFF")
+            rows, theirs = _settled(opened, owner)
+            return Found(about, packs, {**rows, **lists}, theirs)
+    except (sqlite3.Error, UnicodeDecodeError) as error:
         raise damaged() from error
 
 
-def _settled(opened: sqlite3.Connection, about: About, owner: str, packs: list[str]) -> Found:
-    if opened.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
+def _texts(fresh: Home) -> list[str]:
+    """Each file that a model is told, or that a command starts, with its content."""
+    folders = [fresh.path / name for name in ("commands", "skills")]
+    files = [fresh.soul, fresh.rules, fresh.heartbeat]
+    files += [file for folder in folders for file in sorted(folder.rglob("*"))]
+    return [
+        f"{file.relative_to(fresh.path)}: {file.read_bytes().decode(errors='backslashreplace')}"
+        for file in files
+        if file.is_file()
+    ]
+
+
+_LISTS: Final[Mapping[str, LiteralString]] = {
+    "People": "SELECT CASE name WHEN '' THEN '(no name)' ELSE name END || ' (' || person || '): '"
+    " || role FROM people ORDER BY at",
+    "Schedules": "SELECT pack || ': ' || name || ', ' || text || ', of ' || person"
+    " || CASE enabled WHEN 0 THEN ', off' ELSE '' END"
+    " || CASE skill WHEN '' THEN '' ELSE ', does ' || skill END"
+    " || CASE act WHEN '' THEN '' ELSE ', does ' || act END"
+    " || CASE prompt || say WHEN '' THEN '' ELSE ': ' || prompt || say END"
+    " FROM schedules ORDER BY pack, id",
+    "Always allowed": "SELECT pack || ': ' || tool || ', ' || kind || ' ' || target || ', for '"
+    " || person FROM grants",
+    "Trusted tools": "SELECT server || ': ' || tool FROM server_tools",
+}
+
+
+def _settled(opened: sqlite3.Connection, owner: str) -> tuple[dict[str, list[str]], int]:
+    """Switch off what is not the owner's own; return what was there, and how many that were."""
+    if not is_as_made(opened) or opened.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
         raise damaged()
-    people = opened.execute("SELECT name, person, role FROM people ORDER BY at").fetchall()
-    rows = opened.execute(
-        "SELECT pack, CASE WHEN name != '' THEN name WHEN say != '' THEN say"
-        " WHEN skill != '' THEN skill ELSE prompt END, text, person, enabled"
-        " FROM schedules ORDER BY pack, id"
-    ).fetchall()
-    theirs = opened.execute(
-        "UPDATE schedules SET enabled = 0, paused = 'proposed', next_due = NULL"
-        " WHERE enabled = 1 AND person NOT IN (?, '')",
+    lists = {kind: [row[0] for row in opened.execute(sql)] for kind, sql in _LISTS.items()}
+    others = " FROM schedules WHERE enabled <> 0 AND person NOT IN (?, '')"
+    (theirs,) = opened.execute(f"SELECT count(*){others}", (owner,)).fetchone()
+    opened.execute(
+        "UPDATE schedules SET paused = CASE enabled WHEN 0 THEN paused ELSE 'proposed' END,"
+        " enabled = 0, next_due = NULL WHERE person NOT IN (?, '')",
         (owner,),
-    ).rowcount
+    )
     # What was on its way then may have arrived since: it is told as that, and not sent again.
     opened.execute("UPDATE deliveries SET state = 'sending' WHERE state = 'queued'")
     opened.commit()
-    return Found(
-        about,
-        tuple(packs),
-        tuple(f"{name or '(no name)'} ({person}): {role}" for name, person, role in people),
-        tuple(
-            f"{pack}: {what[:60]}, {when}, of {person}{'' if on else ', off'}"
-            for pack, what, when, person, on in rows
-        ),
-        theirs,
-    )
+    if opened.execute(f"SELECT count(*){others}", (owner,)).fetchone() != (0,):
+        raise damaged()
+    return lists, theirs

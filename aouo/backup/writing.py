@@ -6,6 +6,7 @@ of a pack's database that it was done, so that a restored bot does not do it twi
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
@@ -24,6 +25,7 @@ from aouo.backup import archive
 from aouo.config.file import dump, parse, parse_json, read_text
 from aouo.config.keys import overriding
 from aouo.facts.errors import SetupError
+from aouo.facts.ids import ulid
 from aouo.plumbing.home import Home, sync_folder
 from aouo.plumbing.trees import Found, TooMuch, discard, walk
 from aouo.store import audit
@@ -35,9 +37,9 @@ _FILES = ("SOUL.md", "RULES.md", "HEARTBEAT.md", "trial.json")
 _FOLDERS = ("skills", "commands", "data", "media")
 _CONFIGS = ("config.json", "config.last-good.json")
 _WORK = ".backup-"
-_DAY_S = 24 * 3600
+_NOTE = "part"
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _MOST = 10_000_000
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
 _BESIDE = ("-wal", "-shm", "-journal")
 """Endings of the files that SQLite keeps beside a database, whose rows are in its copy."""
 
@@ -96,30 +98,36 @@ def write(
         raise SetupError(f"{home.path} is not there.", fix="Name another with --home.")
     made_at = now.isoformat(timespec="seconds")
     about = About(__version__, schema_number(), made_at, keys, _head(home))
-    part = target.with_name(f".{target.name}.part")
+    part: Path | None = None
     try:
         home.data.mkdir(mode=0o700, exist_ok=True)
-        _sweep(home, now)
+        sweep(home)
         work = Path(tempfile.mkdtemp(prefix=_WORK, dir=home.data))
+        held = os.open(work, os.O_RDONLY | os.O_CLOEXEC)
         try:
+            fcntl.flock(held, fcntl.LOCK_EX)
             members = _members(home, work, environ, keys=keys)
+            # A name that nobody can know, so that nothing is there: no link, no file of others.
+            part = target.with_name(f".{target.name}.{ulid()}.part")
+            (work / _NOTE).write_bytes(os.fsencode(part))
             with os.fdopen(os.open(part, _NEW, 0o600), "wb") as out:
                 first = (archive.FACTS, json.dumps(asdict(about)).encode())
                 archive.write(out, chain([first], members), passphrase)
                 out.flush()
                 os.fsync(out.fileno())
+            archive.read(part, passphrase, None)
+            _name(part, target)
+            sync_folder(target.parent)
+            return target.stat().st_size
         finally:
+            if part:
+                discard(part)
             discard(work)
-        archive.read(part, passphrase, None)
-        _name(part, target)
-        sync_folder(target.parent)
-        return target.stat().st_size
+            os.close(held)
     except TooMuch as error:
         raise SetupError(f"The home {error}.", fix="Remove them there.", exit_code=1) from error
     except (OSError, sqlite3.Error) as error:
         raise _failed(target, error) from error
-    finally:
-        discard(part)
 
 
 def _name(part: Path, target: Path) -> None:
@@ -133,11 +141,19 @@ def _name(part: Path, target: Path) -> None:
         part.replace(target)
 
 
-def _sweep(home: Home, now: datetime) -> None:
-    """Remove what a killed process left a day ago or longer."""
+def sweep(home: Home) -> None:
+    """Remove what a killed backup left, also the begun file; one at work holds its folder."""
     for folder in home.data.glob(f"{_WORK}*"):
-        if now.timestamp() - folder.stat().st_mtime > _DAY_S:
+        held = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            with suppress(FileNotFoundError):
+                discard(Path(os.fsdecode((folder / _NOTE).read_bytes())))
             discard(folder)
+        except BlockingIOError:
+            continue
+        finally:
+            os.close(held)
 
 
 def _failed(target: Path, error: Exception) -> SetupError:

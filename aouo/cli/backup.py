@@ -13,12 +13,12 @@ import click
 from aouo.cli.context import command_for, current_home, json_option, print_json
 from aouo.facts.errors import SetupError
 from aouo.plumbing.clock import SystemClock
+from aouo.plumbing.printable import printable
 
 if TYPE_CHECKING:
     from aouo.backup.restoring import Found
 
 _SHORTEST = 8
-_SHOWN = 15
 
 _passphrase_option = click.option(
     "--passphrase-file",
@@ -102,9 +102,9 @@ def restore(file: Path, yes: bool, passphrase_file: Path | None, as_json: bool) 
 
 def _told(found: Found) -> list[str]:
     made = found.about.made_at[:16].replace("T", " ")
-    lines = [f"Made {made} by aouo {found.about.version}; apps: {', '.join(found.packs) or 'none'}"]
-    lines += _listed("People", found.people)
-    lines += _listed("Schedules", found.schedules)
+    apps = ", ".join(found.packs) or "none"
+    lines = [_as_one(f"Made {made} by aouo {found.about.version}; apps: {apps}")]
+    lines += [line for title, rows in found.lists.items() for line in _listed(title, rows)]
     if found.theirs:
         lines.append(f"{found.theirs} of them are of others and come back as proposed, off.")
     return lines
@@ -113,8 +113,12 @@ def _told(found: Found) -> list[str]:
 def _listed(title: str, lines: Sequence[str]) -> list[str]:
     if not lines:
         return [f"{title}: none"]
-    more = [f"  and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
-    return [f"{title}:", *(f"  {line}" for line in lines[:_SHOWN]), *more]
+    return [f"{title}:", *(f"  {_as_one(line)}" for line in lines)]
+
+
+def _as_one(text: str) -> str:
+    """Return a text of strangers as one line, with line ends and controls as signs."""
+    return printable(text.replace("\n", "\\n").replace("\t", "\\t"))
 
 
 def _asked(file: Path | None, *, wanted: bool, twice: bool) -> str:

@@ -142,6 +142,26 @@ def schema_number() -> int:
     return _schema()[1]
 
 
+def is_as_made(connection: sqlite3.Connection) -> bool:
+    """Whether a database has the tables, indexes and triggers of this program, and no others."""
+    text, number = _schema()
+    with closing(sqlite3.connect(":memory:")) as fresh:
+        fresh.executescript(f"{text};PRAGMA user_version={number}")
+        ours, theirs = (
+            (
+                one.execute("PRAGMA user_version").fetchone(),
+                # What ANALYZE makes may be there.
+                one.execute(
+                    "SELECT type, name, tbl_name, sql FROM sqlite_schema"
+                    " WHERE NOT (type = 'table' AND name LIKE 'sqlite~_stat%' ESCAPE '~')"
+                    " ORDER BY type, name"
+                ).fetchall(),
+            )
+            for one in (fresh, connection)
+        )
+    return ours == theirs
+
+
 @contextmanager
 def reading(file: Path) -> Generator[Tx]:
     """Yield one consistent snapshot of an existing file, also while the bot runs.

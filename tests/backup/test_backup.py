@@ -65,12 +65,15 @@ def furnish(home: Home, word: str) -> None:
     (home.pack_data / "mine/USER.md").write_text(word)
     if not home.database.exists():
         put_database(home.database)
-    for file in (home.database, home.store / "mine.db"):
-        with contextlib.closing(sqlite3.connect(file)) as opened:
-            opened.execute("CREATE TABLE IF NOT EXISTS said (word TEXT)")
-            opened.execute("DELETE FROM said")
-            opened.execute("INSERT INTO said VALUES (?)", (word,))
-            opened.commit()
+    with contextlib.closing(sqlite3.connect(home.database)) as opened:
+        opened.execute("DELETE FROM cursors")
+        opened.execute("INSERT INTO cursors VALUES (?, 0)", (word,))
+        opened.commit()
+    with contextlib.closing(sqlite3.connect(home.store / "mine.db")) as opened:
+        opened.execute("CREATE TABLE IF NOT EXISTS said (word TEXT)")
+        opened.execute("DELETE FROM said")
+        opened.execute("INSERT INTO said VALUES (?)", (word,))
+        opened.commit()
 
 
 def says(home: Home) -> set[str]:
@@ -78,9 +81,10 @@ def says(home: Home) -> set[str]:
     found = {home.soul.read_text(), (home.packs / "mine/pack.yml").read_text()}
     found |= {(home.media / "tg_7/a photo.jpg").read_text()}
     found |= {(home.pack_data / "mine/USER.md").read_text()}
-    for file in (home.database, home.store / "mine.db"):
-        with contextlib.closing(sqlite3.connect(file)) as opened:
-            found |= {row[0] for row in opened.execute("SELECT word FROM said")}
+    with contextlib.closing(sqlite3.connect(home.database)) as opened:
+        found |= {row[0] for row in opened.execute("SELECT bot_id FROM cursors")}
+    with contextlib.closing(sqlite3.connect(home.store / "mine.db")) as opened:
+        found |= {row[0] for row in opened.execute("SELECT word FROM said")}
     return found
 
 
@@ -170,6 +174,135 @@ def test_what_is_there_stays_whole_and_the_owner_sees_what_comes_before_the_yes(
     assert says(Home(before)) == {"new"}
 
 
+HOSTILE_TABLES = {
+    "a trigger": "CREATE TRIGGER again AFTER UPDATE ON schedules BEGIN"
+    " UPDATE schedules SET enabled = 1, next_due = '2026-03-02' WHERE id = new.id; END",
+    "a trigger on others": "CREATE TRIGGER again AFTER UPDATE ON deliveries BEGIN"
+    " UPDATE schedules SET enabled = 1; END",
+    "a view": "CREATE VIEW more AS SELECT 1",
+    "a column": "ALTER TABLE schedules ADD COLUMN more TEXT AS (id)",
+    "a table": "CREATE TABLE more (id)",
+    "an index": "CREATE UNIQUE INDEX more ON schedules (paused)",
+    "a number": "PRAGMA user_version = 7",
+    "a view in its place": "ALTER TABLE grants RENAME TO g; CREATE VIEW grants AS SELECT * FROM g",
+}
+
+
+def put_schedule(home: Home, name: str, person: str, *, on: int = 1, prompt: str = "look") -> None:
+    with contextlib.closing(sqlite3.connect(home.database)) as opened:
+        opened.execute(
+            "INSERT INTO schedules (id, pack, key, origin, platform, chat_id, thread_id,"
+            " chat_kind, person, name, skill, prompt, text, zone, since, enabled, next_due,"
+            " created_at, updated_at) VALUES (?, 'mine', '', 'person', 'tg', '8', '', 'private',"
+            " ?, ?, '', ?, '0 8 * * *', '', ?, ?, ?, ?, ?)",
+            (name, person, name, prompt, NOW, on, NOW, NOW, NOW),
+        )
+        opened.commit()
+
+
+@pytest.mark.parametrize("name", HOSTILE_TABLES)
+def test_a_backup_with_other_tables_than_ours_is_refused(
+    runner: CliRunner, home: Home, tmp_path: Path, name: str
+):
+    put_schedule(home, "s", "666")
+    with contextlib.closing(sqlite3.connect(home.database)) as opened:
+        opened.executescript(HOSTILE_TABLES[name])
+    writing.write(home, tmp_path / "backup", {}, MOMENT)
+    other = Home(tmp_path / "other")
+    told = run(runner, other, "restore", str(tmp_path / "backup"), "--yes")
+
+    assert told.exit_code == 1, told.output
+    assert "damaged or cut" in told.stderr
+    assert not other.database.exists()
+
+
+def test_whatever_says_that_a_schedule_of_others_is_on_it_is_off(
+    runner: CliRunner, home: Home, tmp_path: Path
+):
+    for number, person in enumerate(("666", " 7", "8", "7")):
+        put_schedule(home, f"s{number}", person, on=(1, 2, 0, 1)[number])
+    writing.write(home, tmp_path / "backup", {}, MOMENT)
+    told = run(runner, home, "restore", str(tmp_path / "backup"), "--yes")
+    with contextlib.closing(sqlite3.connect(home.database)) as opened:
+        rows = opened.execute("SELECT enabled, next_due FROM schedules ORDER BY id").fetchall()
+
+    assert "2 of them are of others and come back as proposed, off." in told.stderr
+    assert rows == [(0, None), (0, None), (0, None), (1, NOW)]
+
+
+def test_before_the_yes_all_that_acts_or_is_allowed_is_shown_whole_and_as_lines(
+    runner: CliRunner, home: Home, tmp_path: Path
+):
+    for number in range(40):
+        put_schedule(home, f"name{number}\nPeople: none", "7", prompt=f"prompt{number} " + "x" * 99)
+    with contextlib.closing(sqlite3.connect(home.database)) as opened:
+        opened.execute("INSERT INTO grants VALUES ('mine','send','target','e@x.org','7',?)", (NOW,))
+        opened.execute("INSERT INTO server_tools VALUES ('box', '', 'pay', '')")
+        opened.execute(
+            "INSERT INTO people VALUES ('8', '\x1b[2J\u202eBen', 'member', ?, '')", (NOW,)
+        )
+        opened.commit()
+    config = json.loads(home.config.read_text())
+    config["security"] = {"sandbox": "off", "fence_mode": "allow"}
+    config["mcp"] = {"servers": {"box": {"command": "evil-server", "args": ["--all"]}}}
+    home.config.write_text(json.dumps(config))
+    (home.path / "commands").mkdir(exist_ok=True)
+    (home.path / "commands/hi.md").write_text("say hi\nto all")
+    home.heartbeat.write_text("pay the bill")
+    writing.write(home, tmp_path / "backup", {}, MOMENT)
+    told = run(runner, home, "restore", str(tmp_path / "backup"), typed="n\n").stderr
+
+    for number in range(40):
+        assert f"name{number}\\nPeople: none, 0 8 * * *, of 7: prompt{number} {'x' * 99}" in told
+    for line in (
+        *("mine: send, target e@x.org, for 7", "box: pay", 'security.sandbox: "off"'),
+        *('security.fence_mode: "allow"', "evil-server", "--all", "say hi\\nto all"),
+        *("HEARTBEAT.md: pay the bill", "\\u001b[2J\\u202eBen (8): member"),
+    ):
+        assert line in told
+    assert "more" not in told
+    assert "\nPeople: none" not in told
+    assert KEY not in told
+
+
+def test_a_backup_writes_into_no_file_or_link_that_waits_for_it_and_a_killed_one_leaves_none(
+    home: Home, tmp_path: Path
+):
+    folder = tmp_path / "theirs"
+    folder.mkdir()
+    planted = folder / ".backup.part"
+    planted.symlink_to(home.config)
+    writing.write(home, folder / "backup", {}, MOMENT)
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED, home.path, folder / "second"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    left = sorted(one.name for one in folder.iterdir())
+    writing.sweep(home)
+
+    assert done.returncode == -9, done.stderr
+    assert planted.is_symlink()
+    assert KEY in home.config.read_text()
+    assert len(left) == 3
+    assert left[1].startswith(".second.")
+    assert sorted(one.name for one in folder.iterdir()) == [".backup.part", "backup"]
+    assert not list(home.data.glob(".backup-*"))
+
+
+KILLED = """
+import os, signal, sys
+from datetime import UTC, datetime
+from pathlib import Path
+from aouo.backup import archive, writing
+from aouo.plumbing.home import Home
+
+archive.read = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+writing.write(Home(Path(sys.argv[1])), Path(sys.argv[2]), {}, datetime.now(UTC))
+"""
+
+
 Change: TypeAlias = Callable[[Path], object]
 
 
@@ -202,6 +335,14 @@ def said(**facts: object) -> Change:
     return write
 
 
+def written(members: list[tuple[str, bytes]]) -> Change:
+    def write(file: Path) -> None:
+        with file.open("wb") as out:
+            archive.write(out, members, "")
+
+    return write
+
+
 HOSTILE = {
     "cut": changed(lambda data: data[: len(data) // 2]),
     "cut in its end": changed(lambda data: data[: data.rindex(b"hashes.json") + 700]),
@@ -217,6 +358,13 @@ HOSTILE = {
     "twice": member("SOUL.md"),
     "first": member("SOUL.md", first=True),
     "strange": said(schema="many"),
+    "an exchange of homes": member(".restore-meant/x"),
+    "what runs": member("run/x"),
+    "a backup's work": member("data/.backup-x/part"),
+    "a log of a database": member("data/store/mine.db-wal"),
+    "a folder's name as a file": member("skills"),
+    "deep": written([("backup.json", b"[" * 900_000)]),
+    "deep below": written([("backup.json", b'{"version":' + b"[" * 900_000)]),
 }
 
 
@@ -362,7 +510,7 @@ def test_a_restore_that_cannot_be_ended_is_said_and_ends_once_that_is_mended(
     restoring.unpack(home, tmp_path / "backup", "", {})
     with monkeypatch.context() as patched:
         patched.setattr(Path, "rename", busy)
-        with pytest.raises(SetupError, match="not restored yet"):
+        with pytest.raises(SetupError, match=r"not restored yet.*before-restore-2026"):
             restoring.put_in_place(home, MOMENT)
         told = run(runner, home, "start")
     with home.lock():
