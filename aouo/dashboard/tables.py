@@ -7,13 +7,13 @@ import csv
 import io
 import json
 import math
-import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, TypeAlias
 
 from aouo.packs.data.browsing import Page
 from aouo.packs.data.rows import Cell, Column
 from aouo.plumbing.control import Facts
+from aouo.plumbing.printable import inert
 from aouo.plumbing.redact import Redactor
 
 SHOWN_CHARS = 4_000
@@ -46,9 +46,6 @@ FORMATS: dict[Format, str] = {
 }
 _SHOWN_CHARS = 400
 _WHOLE_CHARS = 1_000_000
-_COMPUTED = re.compile(r"([;|\t\r\n]\s*)(?=[=+\-@＝＋－＠])")
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
-"""How a cell begins that a spreadsheet would compute. Source: OWASP, "CSV Injection"."""
 
 
 def shown_cell(value: Cell, size: int | None, clean: Callable[[str], str]) -> Facts:
@@ -131,12 +128,6 @@ def _base64(value: bytes, clean: Callable[[str], str]) -> str:
 
 def _without_secrets(value: bytes, clean: Callable[[str], str]) -> bytes:
     return clean(value.decode("latin-1")).encode("latin-1", "replace")
-
-
-def inert(text: str) -> str:
-    """Put a quote before what a spreadsheet would compute: a text, or what of it stands behind a
-    sign that separates cells elsewhere."""
-    return _COMPUTED.sub(r"\1'", f"'{text}" if text.startswith(_FORMULA) else text)
 
 
 def _json_cell(value: Cell, clean: Callable[[str], str]) -> object:

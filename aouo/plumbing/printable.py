@@ -1,4 +1,4 @@
-"""Escapes the characters of a text that control a terminal, as JSON would write them."""
+"""Escapes what of a text controls a terminal, or is computed by a spreadsheet."""
 
 from __future__ import annotations
 
@@ -12,6 +12,25 @@ _OBEYED = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f"
     "\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
 )
+
+_SIGNS = "-=+@＝＋－＠﹦﹢﹣﹫−"
+_SEPARATORS = frozenset(";,|\t\r\n\v\f\x1c\x1d\x1e\x85\u2028\u2029")
+_SKIPPED = r'[\s";,|\x00-\x1f\u200b\u2060\ufeff]'
+_BEFORE = re.compile(f"(?<!{_SKIPPED}){_SKIPPED}++(?=[{_SIGNS}])")
+_FORMULA = (*_SIGNS, "\t", "\r", "\n")
+"""How a cell begins that a spreadsheet would compute. Source: OWASP, "CSV Injection"."""
+
+
+def inert(text: str) -> str:
+    """Put a quote before what a spreadsheet would compute: a text, or what of it stands after a
+    sign that separates cells elsewhere."""
+
+    def quoted(run: re.Match[str]) -> str:
+        begins = run.start() == 0 or not _SEPARATORS.isdisjoint(run[0])
+        return f"{run[0]}'" if begins else run[0]
+
+    marked = _BEFORE.sub(quoted, text)
+    return f"'{marked}" if text.startswith(_FORMULA) else marked
 
 
 def printable(text: str) -> str:

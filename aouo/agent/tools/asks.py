@@ -26,6 +26,7 @@ from aouo.packs.data.storage import PackStore
 from aouo.packs.load import Pack
 from aouo.packs.settings import Kept
 from aouo.plumbing.logs import log
+from aouo.plumbing.printable import inert
 from aouo.plumbing.redact import Redactor
 from aouo.plumbing.web.addresses import Permits
 from aouo.plumbing.web.client import MAX_BYTES, Web
@@ -222,10 +223,10 @@ def _csv(rows: Sequence[Mapping[str, object]]) -> bytes:
     """Return rows as spreadsheets read them; what would be a formula there is text."""
     out = io.StringIO()
     table = csv.writer(out)
-    table.writerow(rows[0])
+    table.writerow(map(inert, rows[0]))
     for row in rows:
-        cells = (str(value) if value is not None else "" for value in row.values())
-        table.writerow(f"'{one}" if one[:1] in tuple("=+@") else one for one in cells)
+        cells = ("" if value is None else value for value in row.values())
+        table.writerow(one if isinstance(one, int | float) else inert(str(one)) for one in cells)
     return out.getvalue().encode("utf-8-sig")
 
 

@@ -13,9 +13,10 @@ from typing import Any, get_args
 
 from aouo.dashboard import endpoints, money
 from aouo.dashboard.access import Shown
-from aouo.dashboard.tables import FORMATS, MARGIN_CHARS, Format, beginning, csv_lines, inert
+from aouo.dashboard.tables import FORMATS, MARGIN_CHARS, Format, beginning, csv_lines
 from aouo.facts.events import Origin
 from aouo.plumbing.control import Facts
+from aouo.plumbing.printable import inert
 from aouo.plumbing.redact import Redactor
 from aouo.plumbing.zones import moments
 from aouo.store import contents, traces, turn_reports, usage_report
