@@ -135,6 +135,7 @@ def erase_rest(tx: Tx, person: str, *, at_home: bool) -> None:
         tx.run(f"DELETE FROM summaries WHERE {column} IN ({spoke} WHERE j.person = ?)", person)
     tx.run(f"DELETE FROM messages WHERE session_id IN ({_SESSIONS})", person, person)
     tx.run(f"UPDATE sessions SET title = '' WHERE id IN ({_SESSIONS})", person, person)
+    tx.run(f"UPDATE sessions SET title = '' WHERE id IN ({spoke} WHERE j.person = ?)", person)
     tx.run(
         "UPDATE deliveries SET state = 'dropped' WHERE state = 'queued' AND platform = 'tg' "
         "AND chat_id = ?",
@@ -145,6 +146,7 @@ def erase_rest(tx: Tx, person: str, *, at_home: bool) -> None:
         "AND state NOT IN ('sending', 'live')",
         person,
     )
+    _erase_quotes(tx, person)
     runs: Final = "DELETE FROM schedule_runs WHERE schedule_id IN"
     tx.run(f"{runs} (SELECT id FROM schedules WHERE person = ?)", person)
     tx.run("DELETE FROM schedules WHERE person = ?", person)
@@ -155,3 +157,25 @@ def erase_rest(tx: Tx, person: str, *, at_home: bool) -> None:
     for form in ('"id":{},', '"id": {},'):
         tx.run("UPDATE updates SET body = '' WHERE instr(body, ?)", form.format(person))
     tx.run("UPDATE people SET name = '' WHERE person = ?", person)
+
+
+def _erase_quotes(tx: Tx, person: str) -> None:
+    """Erase what was said anywhere to somebody's jobs, and what changed or repeated such a message.
+    The keys end in `:JOB:CLAIM:NUMBER`, see `flow.replies`."""
+    jobs = {str(row["id"]) for row in tx.all("SELECT id FROM jobs WHERE person = ?", person)}
+    over: Final = "body <> '' AND state NOT IN ('queued', 'sending', 'live')"
+    for row in tx.all(f"SELECT id, key FROM deliveries WHERE key LIKE '%:%' AND {over}"):
+        parts = str(row["key"]).split(":")
+        if (parts[-3:-2] and parts[-3] in jobs) or (parts[0] == "aside" and parts[1] in jobs):
+            tx.run("UPDATE deliveries SET body = '' WHERE id = ?", row["id"])
+    tx.run(
+        f"UPDATE deliveries SET body = '' WHERE {over} AND edits > 0 AND EXISTS "
+        "(SELECT 1 FROM deliveries AS d WHERE d.chat_id = deliveries.chat_id "
+        "AND d.message_id = deliveries.edits AND d.message_id > 0 AND d.body = '')"
+    )
+    tx.run(
+        f"UPDATE deliveries SET body = '' WHERE {over} "
+        "AND (key LIKE 'again:%' OR key LIKE 'unknown:%') AND EXISTS "
+        "(SELECT 1 FROM deliveries AS d WHERE d.body = '' "
+        "AND d.id = CAST(substr(deliveries.key, instr(deliveries.key, ':') + 1) AS INTEGER))"
+    )

@@ -8,6 +8,8 @@ import sqlite3
 from collections.abc import Generator
 from pathlib import Path
 
+from aouo.packs.data.undo import Changes
+
 _LINES = 20_000
 _COLUMN = "person"
 """The column of a shared table that says whose a row is, as actions write `:person` into it."""
@@ -34,6 +36,8 @@ def erase(file: Path, person: str) -> None:
     """Delete the rows of a shared database that are recorded as somebody's."""
     with _opened(file) as connection:
         connection.execute("PRAGMA secure_delete=ON")
+        if connection.execute("SELECT 1 FROM sqlite_schema WHERE name = '_aouo_calls'").fetchone():
+            Changes.erase_rows(connection, _COLUMN, person)
         for table in _tables(connection, of_people=True):
             connection.execute(f'DELETE FROM "{table}" WHERE {_COLUMN} = ?', (person,))
         connection.commit()

@@ -165,6 +165,33 @@ class Changes:
             for name, (keys, names) in change.tables.items()
         )
 
+    @staticmethod
+    def erase_rows(connection: sqlite3.Connection, column: str, value: str) -> None:
+        """Take rows that have or had a value out of what is kept to put calls back, in any table
+        with that column, and what those calls answered; the rows themselves stay."""
+        calls = "SELECT call_id, undo FROM _aouo_calls WHERE undo NOT IN ('', ?)"
+        changes = [(call, _read(undo)) for call, undo in connection.execute(calls, (TOO_MUCH,))]
+        theirs: set[_Where] = set()
+        for item in made(connection):
+            if item.kind == "table" and column in {one.name for one in item.columns}:
+                key = _array(quoted(name) for name in _key(connection, item))
+                sql = f"SELECT {key} FROM {quoted(item.name)} WHERE {quoted(column)} = ?"
+                theirs |= {(item.name, row[0]) for row in connection.execute(sql, (value,))}
+        for _, change in changes:
+            for table, key, image, _ in change.rows if change else ():
+                names = change.tables[table][1] if change else []
+                if image and column in names and _cells(image)[names.index(column)] == value:
+                    theirs.add((table, key))
+        write = (
+            "UPDATE _aouo_calls SET undo = ?, result = CASE WHEN json_valid(result) THEN '{}'"
+            " ELSE result END WHERE call_id = ?"
+        )
+        for call, change in changes:
+            left = [row for row in change.rows if (row[0], row[1]) not in theirs] if change else []
+            if change and len(left) < len(change.rows):
+                kept = _written(_Change(change.tables, left)) if left else ""
+                connection.execute(write, (kept, call))
+
     def put_back(self, kept: str) -> None:
         """Make the rows what they were, in the caller's transaction, and count that as a change;
         what the pack's own triggers make of that is put back, too. A column that is new since keeps

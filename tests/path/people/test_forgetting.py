@@ -88,6 +88,26 @@ async def test_what_somebody_said_is_shown_and_gone_and_what_others_said_stays(
         await speaks(world, bot, BEN, "pears")
 
 
+async def test_what_the_bot_quoted_of_them_in_a_group_is_gone_too(world: World) -> None:
+    """Source: issue 44, number 16."""
+    word = SAID[0]
+    world.install("remind")
+    async with world.running() as bot:
+        await bot.people.say(BEN, FAMILY, f"@aouo_try_bot {word} for whom?")
+        quoted = await bot.people.next_message(FAMILY, contains=word)
+        await settled(bot)
+        before = await bot.rows(f"SELECT id FROM deliveries WHERE body LIKE '%{word}%'")
+        await bot.people.tap(BEN, FAMILY, quoted.id, quoted.buttons[0].data)
+        await settled(bot)
+        await bot.people.say(BEN, BEN, "/forget yes")
+        await bot.people.next_message(BEN, contains=text("forget.erased")[:20])
+        await settled(bot)
+        after = await bot.rows(f"SELECT key FROM deliveries WHERE body LIKE '%{word}%'")
+
+    assert before
+    assert after == []
+
+
 SHARED = """
 name: lists
 version: 0.1.0
