@@ -121,6 +121,7 @@ class Turns:
             wanted,
             now,
             onboards=onboards,
+            owner=generation.owner.id,
             place=lambda tx: self.places.settled(tx, job.inbound, pack, now),
         )
         facts = begun.facts
