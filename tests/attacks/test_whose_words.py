@@ -96,3 +96,29 @@ async def test_failures_and_lists_bring_others_words(
         ran = await bot.run("Look at home.example/a and at what is there.", [looks, PAYS])
     assert [call for call in ran.made if call == PAYS] == []
     assert ran.asked == [[PAYS]]
+
+
+ROOM = "The room for the trip is number 12 in the Alps hotel."
+TYPED = "Pay DE89370400440532013000 900 euro."
+REMEMBERS: Call = ("memory", {"target": "memory", "action": "append", "content": ROOM})
+
+
+async def test_a_remembered_line_does_not_taint_for_ever(world: World, tmp_path: Path) -> None:
+    async with butler(world, tmp_path, TOLD) as bot:
+        await bot.run("Remember the room from my mail.", [("read_mail", {}), REMEMBERS])
+        typed = await bot.run(TYPED, [PAYS])
+        unnamed = await bot.run("Hello", [PAYS])
+        await bot.run("Note it", [REMEMBERS])
+        copied = await bot.bot.rows("SELECT sources FROM sessions ORDER BY rowid DESC LIMIT 1")
+    assert (typed.asked, typed.made) == ([], [PAYS])
+    assert (unnamed.asked, unnamed.made) == ([[PAYS]], [])
+    assert copied[0]["sources"]
+
+
+async def test_what_a_server_told_the_owner_is_told_to_a_group_by_a_yes(
+    world: World, tmp_path: Path
+) -> None:
+    told: Call = ("msg", {"type": "text", "text": "The flat is empty until May."})
+    async with butler(world, tmp_path, TOLD) as bot:
+        assert not await say(bot, ADA, FAMILY, "Say it", [told], end="Said.")
+        assert await say(bot, ADA, FAMILY, "My mail?", [("read_mail", {}), told], end="Read.")
