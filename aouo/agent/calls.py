@@ -68,7 +68,7 @@ class Journal:
     ) -> None:
         """Write the result of a call with the arguments `given`; wait for the disk if the call
         changed something. Whose words it holds, the session remembers with it."""
-        new = _brings_words(result, given) and ctx.reads(sources_in(result.text))
+        new = ctx.reads(_words_of(result, given))
 
         def write(tx: Tx, now: str) -> None:
             turns.record_result(tx, ctx.facts, result, state, effect, now)
@@ -106,17 +106,12 @@ class Journal:
         await self.database.transact(write, durable=durable, brief=True)
 
 
-_FAILURE_CHARS = 200
-
-
-def _brings_words(result: ToolReturned, given: str) -> bool:
-    """Whether a result may hold more than its tool's own words: one that failed does if it is long,
-    or names an address that its call did not."""
-    if not result.failed:
-        return True
-    words = unmarked(result.text)
-    named = (one for one in addresses(words) if one not in given)
-    return len(words) > _FAILURE_CHARS or any(named)
+def _words_of(result: ToolReturned, given: str) -> Sequence[str]:
+    """Return whose words a result brings: those between its marks, however short it is; a failure
+    without marks is a sentence of ours, unless it names an address that its call did not."""
+    if (marked := sources_in(result.text)) or not result.failed:
+        return marked
+    return (result.name,) if any(one not in given for one in addresses(result.text)) else ()
 
 
 def record_all(tx: Tx, spent: Sequence[Spent], now: str) -> None:

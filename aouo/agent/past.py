@@ -7,12 +7,13 @@ begins at the same place for many turns, so that a service that caches prefixes 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from aouo.agent.history import sanitised
 from aouo.facts.records import NEWEST, HistoryEntry, Past, Stretch
 from aouo.facts.transcript import AssistantSaid, Message, UserSaid
+from aouo.plumbing.web.envelope import of_others
 from aouo.store import sessions, turns
 from aouo.store.database import Tx
 
@@ -66,12 +67,14 @@ class Pasts:
     sessions_max: int = _SESSIONS_MAX
     chars_max: int = _CHARS_MAX
     _chars: int = field(init=False, default=0)
-    _kept: OrderedDict[tuple[str, str], _Kept] = field(
-        init=False, default_factory=OrderedDict[tuple[str, str], _Kept]
+    _kept: OrderedDict[tuple[str, ...], _Kept] = field(
+        init=False, default_factory=OrderedDict[tuple[str, ...], _Kept]
     )
 
-    def read(self, tx: Tx, session_id: str, limit: int) -> Past:
-        """Read up to `limit` of the newest entries that no summary stands for, sanitised."""
+    def read(self, tx: Tx, session_id: str, limit: int, own: Sequence[str] = ()) -> Past:
+        """Read up to `limit` of the newest entries that no summary stands for, sanitised; where
+        several people talk, the words of people besides `own` between marks."""
+        theirs = turns.of_others(tx, session_id, own) if own else {}
         found = sessions.reach_of_summary(tx, session_id)
         counts = [_rows_of(tx, stretch) for stretch in found.stretches]
         gone = left = _left_out(sum(counts), limit)
@@ -86,37 +89,41 @@ class Pasts:
                 stretch = replace(stretch, after=turns.nth(tx, stretch.session_id, left, **within))
                 left = 0
             sent.append(stretch)
-            messages += self._of(tx, (session_id, stretch.session_id), stretch).messages
+            messages += self._of(
+                tx, (session_id, stretch.session_id, *own), stretch, theirs
+            ).messages
         return Past(found, tuple(messages), sum(counts) - gone, gone, tuple(sent))
 
-    def _of(self, tx: Tx, key: tuple[str, str], stretch: Stretch) -> _Kept:
+    def _of(
+        self, tx: Tx, key: tuple[str, ...], stretch: Stretch, theirs: Mapping[str, str]
+    ) -> _Kept:
         kept = self._take(key)
-        if kept is None or not _goes_on(tx, kept, stretch):
+        if kept is None or not _goes_on(tx, kept, stretch, theirs):
             kept = _Kept(stretch, stretch.after)
-            kept.append(_rows_after(tx, stretch, stretch.after))
+            kept.append(_rows_after(tx, stretch, stretch.after, theirs))
         self._put(key, kept)
         return kept
 
-    def _take(self, key: tuple[str, str]) -> _Kept | None:
+    def _take(self, key: tuple[str, ...]) -> _Kept | None:
         kept = self._kept.pop(key, None)
         self._chars -= kept.chars if kept else 0
         return kept
 
-    def _put(self, key: tuple[str, str], kept: _Kept) -> None:
+    def _put(self, key: tuple[str, ...], kept: _Kept) -> None:
         self._kept[key] = kept
         self._chars += kept.chars
         while len(self._kept) > self.sessions_max or self._chars > self.chars_max:
             self._take(next(iter(self._kept)))
 
 
-def _goes_on(tx: Tx, kept: _Kept, stretch: Stretch) -> bool:
+def _goes_on(tx: Tx, kept: _Kept, stretch: Stretch, theirs: Mapping[str, str]) -> bool:
     """Append the new rows to a cached past; False = it is stale and has to be read anew."""
     if kept.stretch != stretch:
         return False
     still = turns.tally(tx, stretch.session_id, after=stretch.after, until=kept.newest_id)
     if still != (kept.rows, kept.ids_total):
         return False
-    newer = _rows_after(tx, stretch, kept.newest_id)
+    newer = _rows_after(tx, stretch, kept.newest_id, theirs)
     if newer and not isinstance(newer[0].message, UserSaid):
         return False
     kept.append(newer)
@@ -127,8 +134,16 @@ def _rows_of(tx: Tx, stretch: Stretch) -> int:
     return turns.tally(tx, stretch.session_id, after=stretch.after, until=stretch.until)[0]
 
 
-def _rows_after(tx: Tx, stretch: Stretch, row_id: int) -> list[HistoryEntry]:
-    return turns.entries(tx, stretch.session_id, NEWEST, after=row_id, until=stretch.until)
+def _rows_after(
+    tx: Tx, stretch: Stretch, row_id: int, theirs: Mapping[str, str]
+) -> list[HistoryEntry]:
+    rows = turns.entries(tx, stretch.session_id, NEWEST, after=row_id, until=stretch.until)
+    return [
+        replace(row, message=UserSaid(of_others(row.message.text, (theirs[row.turn_id],))))
+        if row.turn_id in theirs and isinstance(row.message, UserSaid)
+        else row
+        for row in rows
+    ]
 
 
 def _exchanges(entries: Sequence[HistoryEntry]) -> list[list[HistoryEntry]]:

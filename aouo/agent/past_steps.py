@@ -146,7 +146,9 @@ def retrieval(database: Database, clock: Clock, estimator: Estimator) -> Step[Tu
             ]
             notes += await database.read(lambda tx: _journal(tx, ctx, words))
             scale = estimator.scale(ctx.model.provider, ctx.model.model)
-            if part := choose.reminder(notes, hits, said, scale):
+            if part := choose.reminder(
+                notes, hits, said, scale, shared=ctx.facts.chat_kind != "private"
+            ):
                 ctx.changing = f"{ctx.changing}\n\n{part}"
         await call_next()
 

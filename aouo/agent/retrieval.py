@@ -145,7 +145,9 @@ def _sharing(words: Sequence[str], lines: Iterable[tuple[str, str]]) -> list[Not
     return [noted for _, noted in found[:NOTES_MAX]]
 
 
-def reminder(notes: Sequence[Noted], hits: Sequence[Hit], said: str, scale: Scale) -> str:
+def reminder(
+    notes: Sequence[Noted], hits: Sequence[Hit], said: str, scale: Scale, *, shared: bool = False
+) -> str:
     """Return the part of the prompt that reminds of these, at most `TOKENS_MAX`; "" = of nothing.
 
     What says the same twice, or just what is said now, is left out.
@@ -155,7 +157,7 @@ def reminder(notes: Sequence[Noted], hits: Sequence[Hit], said: str, scale: Scal
         short = still_untrusted(unmarked(line)[:_NOTE_CHARS], line)
         told.setdefault(_folded(line), f"- {where}: {short}")
     for hit in hits:
-        told.setdefault(_folded(hit.snippet), _line_of(hit))
+        told.setdefault(_folded(hit.snippet), _line_of(hit, shared=shared))
     part = _HEAD
     for line in filter(None, told.values()):
         longer = f"{part}\n{line}"
@@ -164,12 +166,12 @@ def reminder(notes: Sequence[Noted], hits: Sequence[Hit], said: str, scale: Scal
     return "" if part == _HEAD else part
 
 
-def _line_of(hit: Hit) -> str:
+def _line_of(hit: Hit, *, shared: bool) -> str:
     """Return a message found as one line, with its day, its session and who said it."""
     who = "the person" if hit.role == "user" else "you"
     named = hit.title and not hit.snippet.startswith(hit.title)
-    where = f", in “{hit.title}”" if named else ""
-    return f"- {hit.at[:10]}{where}, {who}: {hit.quoted}"
+    where = f", in {hit.named}" if named else ""
+    return f"- {hit.at[:10]}{where}, {who}: {hit.quoted(shared=shared)}"
 
 
 def _folded(text: str) -> str:

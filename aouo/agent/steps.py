@@ -54,7 +54,9 @@ def _quota_gate(quota: Quota) -> Step[TurnContext]:
     return Step("quota gate", run, cost="io")
 
 
-def load_history(database: Database, pasts: Pasts, max_messages: int) -> Step[TurnContext]:
+def load_history(
+    database: Database, pasts: Pasts, max_messages: int, owner: str
+) -> Step[TurnContext]:
     """Load the session's settled past after the summary of what came before it, and what this turn
     had recorded before a crash."""
 
@@ -63,7 +65,8 @@ def load_history(database: Database, pasts: Pasts, max_messages: int) -> Step[Tu
         limit = min(ctx.pack.history_messages or max_messages, max_messages)
 
         def load(tx: Tx) -> tuple[Past, list[Message], bool]:
-            past = pasts.read(tx, facts.session_id, limit)
+            own = () if facts.chat_kind == "private" else (facts.person.id, owner)
+            past = pasts.read(tx, facts.session_id, limit, own)
             return past, turns.said(tx, facts.id), contents.any_results(tx, facts.session_id)
 
         ctx.past, ctx.said, has_handles = await database.read(load)
@@ -290,6 +293,7 @@ def default(
     read_memory: Callable[[str, str], Mapping[str, str]],
     redact: Callable[[str], str],
     max_history_messages: int,
+    owner: str,
     max_dispatches: int,
     session_tokens_max: int,
     max_tokens: int,
@@ -302,7 +306,7 @@ def default(
         turn_input=(
             _platform_gate(),
             _quota_gate(quota),
-            load_history(database, Pasts(), max_history_messages),
+            load_history(database, Pasts(), max_history_messages, owner),
             _load_memory(read_memory),
             system_prompt(persona, clock, compactor.estimator),
             retrieval(database, clock, compactor.estimator),

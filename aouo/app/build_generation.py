@@ -258,6 +258,7 @@ def _pipelines(
             read_memory=shared.memories.read,
             redact=redactor.text,
             max_history_messages=advanced.max_history_messages,
+            owner=Owner.of(settings.telegram.owner).id,
             max_dispatches=advanced.max_react_loops,
             session_tokens_max=advanced.session_tokens_max,
             max_tokens=settings.provider.max_tokens,

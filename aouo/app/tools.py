@@ -259,7 +259,7 @@ def guarded_tools(
         tts(voice, stores.folder, check_room),
         read_file(stores.folder, sent.holds, written),
         write_file(stores.folder, fence.root_of, written, shared.files),
-        list_dir(stores.folder),
+        list_dir(stores.folder, written),
         result_read(database),
         journal_search(database),
         journal_add(database, clock, partial(zone_of, "")),

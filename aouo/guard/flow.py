@@ -51,6 +51,24 @@ def needs_words(action: PreparedCall, labels: Sequence[str]) -> bool:
     return bool(labels) and (action.sink not in _FREE or _is_remote(action))
 
 
+_CLOSE = 0.5
+"""The share of a kept line's words that make a call's text one that uses the line."""
+
+
+def uses(action: PreparedCall, own: str, kept: Iterable[str]) -> bool:
+    """Whether a call may come from lines that were kept of others: a text of it is close to one,
+    or it leads somewhere, or says how much, and the person's `own` words did not."""
+    said = set(targets.normal(targets.flat(action.payload)).split())
+    lines = (set(line.split()) for text in kept for line in map(targets.normal, text.splitlines()))
+    if any(len(said & line) >= _CLOSE * len(line) for line in lines if line):
+        return True
+    values = targets.values_of(action.targets)
+    unsaid = [one for one in values.places.values() if not targets.stands_in(one.shown, own)]
+    numbers = (one for one in values.numbers.values() if not targets.has_number(one, own))
+    leads = bool(action.visits) or action.sink not in _FREE or _is_remote(action)
+    return leads and (values.too_many or bool(unsaid) or any(True for _ in numbers))
+
+
 @dataclass(slots=True, eq=False)
 class Rate:
     """How many calls one conversation may make in a minute; what a person does themself is free."""
@@ -125,6 +143,8 @@ class Flow:
             return _ask(action, "no copy of what is there", [_whole(action)], "lost")
         if not action.labels:
             return Allowed("no stranger's words")
+        if _tells_a_room(action):
+            return _ask(action, "the owner's, told to others", [ANY_TARGET], "read")
         if unseen:
             return _ask(action, "an address nobody named", map(_of, unseen), "read")
         if action.sink in ALWAYS_ASKED:
@@ -164,6 +184,12 @@ def _is_remote(action: PreparedCall) -> bool:
     """Whether a server says of itself that what it changes stays the owner's: nothing here can take
     that back."""
     return action.sink == "own" and action.tool.startswith(_SERVERS)
+
+
+def _tells_a_room(action: PreparedCall) -> bool:
+    """Whether a message goes to several people after a server of the owner's was read."""
+    read = any(label.startswith("mcp:") for label in action.labels)
+    return read and action.tool == "msg" and action.facts.chat_kind != "private"
 
 
 def _is_too_large(action: PreparedCall) -> bool:

@@ -200,6 +200,16 @@ def mark_file(tx: Tx, path: str, source: str) -> None:
         tx.put("marked_files", {"path": path, "source": source})
 
 
+def source_in_folder(tx: Tx, folder: str) -> str:
+    """Return whose words the marked files in a folder repeat, also deeper ones; "" = nobody's."""
+    return tx.text(
+        "SELECT coalesce(group_concat(DISTINCT source), '') FROM marked_files "
+        "WHERE source <> '' AND path > ? AND path < ?",
+        f"{folder}/",
+        f"{folder}0",
+    )
+
+
 def source_of_file(tx: Tx, paths: Sequence[str]) -> str:
     """Return whose words the first of these repeats that repeats any: a file, and the folders above
     it."""

@@ -110,17 +110,17 @@ def put_reaction(
         )
 
 
-def tell_reactions(tx: Tx, session_id: str) -> list[tuple[int, str, str]]:
+def tell_reactions(tx: Tx, session_id: str) -> list[tuple[int, str, str, str]]:
     """Return the reactions that the session's model was not told, oldest first, and mark them:
-    (id of the message, name of the person, emoji)."""
+    (id of the message, id and name of the person, emoji)."""
     rows = tx.all(
-        "SELECT message_id, name, emoji FROM reactions WHERE session_id = ? AND told = 0 "
+        "SELECT message_id, person, name, emoji FROM reactions WHERE session_id = ? AND told = 0 "
         "ORDER BY at",
         session_id,
     )
     if rows:
         tx.run("UPDATE reactions SET told = 1 WHERE session_id = ? AND told = 0", session_id)
-    return [(row["message_id"], row["name"], row["emoji"]) for row in rows]
+    return [(row["message_id"], row["person"], row["name"], row["emoji"]) for row in rows]
 
 
 def prune_reactions(tx: Tx, before: str) -> int:

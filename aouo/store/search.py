@@ -55,13 +55,18 @@ class Hit:
     sources: str = ""
     """Whose words, besides people's own, its session has read."""
 
-    @property
-    def quoted(self) -> str:
-        """The snippet, between marks if it holds others' words, or is an answer to such words."""
+    def quoted(self, *, shared: bool = False) -> str:
+        """The snippet, between marks if it holds others' words, is an answer to such words, or was
+        said where several people talk (`shared`)."""
         source = source_in(self.text)
         if not source and self.role == "assistant":
             source = ", ".join(self.sources.splitlines())
-        return said_by(source, self.snippet)
+        return said_by(source or ("this group" if shared else ""), self.snippet)
+
+    @property
+    def named(self) -> str:
+        """Its session's title, between marks if others' words were read there."""
+        return said_by(", ".join(self.sources.splitlines()), f"“{self.title}”")
 
 
 def is_unspaced(text: str) -> bool:

@@ -182,6 +182,24 @@ def entries(
     ]
 
 
+def of_others(tx: Tx, session_id: str, own: Sequence[str]) -> dict[str, str]:
+    """Return turn → whose, of the turns that people besides `own` began in a session, or in those
+    that its summaries stand for."""
+    rows = tx.all(
+        "WITH RECURSIVE s(id) AS (SELECT ? UNION "
+        "SELECT source_session_id FROM summaries JOIN s ON summaries.session_id = s.id) "
+        "SELECT DISTINCT m.turn_id, coalesce(nullif(CASE WHEN json_valid(j.body) THEN "
+        "json_extract(j.body, '$.person.name') END, ''), j.person) AS name FROM s "
+        "JOIN messages AS m ON m.session_id = s.id AND m.visible = 1 AND m.role = 'user' "
+        "JOIN turns AS t ON t.id = replace(m.turn_id, ?, '') JOIN jobs AS j ON j.id = t.job_id "
+        "WHERE j.person NOT IN (SELECT value FROM json_each(?))",
+        session_id,
+        REPORT,
+        json.dumps(own),
+    )
+    return {row["turn_id"]: f"a message of {row['name']}" for row in rows}
+
+
 def tally(tx: Tx, session_id: str, *, after: int, until: int) -> tuple[int, int]:
     """Return the count of visible entries with ids in (`after`, `until`], and the ids' sum.
 

@@ -160,7 +160,7 @@ async def butler(
     world.config = {
         **world.config,
         "mcp": {"servers": {SERVER: {**server, **settings}}},
-        "telegram": {"streaming": "off"},
+        "telegram": {"streaming": "off", "groups": "all"},
         "security": {"approvals": {"per_hour": 10_000}, **world.config.get("security", {})},
     }
     async with world.running() as bot:

@@ -32,6 +32,9 @@ class Plain:
     async def source_of(self, path: Path) -> str:
         return ""
 
+    async def source_in(self, folder: Path) -> str:
+        return ""
+
     async def note(self, path: Path, source: str) -> None:
         assert not source
 
@@ -55,7 +58,7 @@ class Desk:
         made = {
             "read_file": read_file(folder_of, lambda media, path: False, PLAIN),
             "write_file": write_file(folder_of, root_of, PLAIN, self.files),
-            "list_dir": list_dir(folder_of),
+            "list_dir": list_dir(folder_of, PLAIN),
         }
         found = made[tool]
         return await found.handler(found.parse(payload), HERE, "call")

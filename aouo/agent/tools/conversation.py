@@ -64,7 +64,7 @@ def sessions(database: Database) -> Tool:
             ) from error
         if not found:
             return f"Nothing was said here about {wish.query!r}. Try one word, or another one."
-        return "\n".join(_line(hit) for hit in found)
+        return "\n".join(_line(hit, shared=context.facts.chat_kind != "private") for hit in found)
 
     return tool(
         "sessions",
@@ -77,9 +77,9 @@ def sessions(database: Database) -> Tool:
     )
 
 
-def _line(hit: search.Hit) -> str:
+def _line(hit: search.Hit, *, shared: bool) -> str:
     who = "the person" if hit.role == "user" else "you"
-    return f"- {hit.at[:10]}, in “{hit.title}”, {who}: {hit.quoted}"
+    return f"- {hit.at[:10]}, in {hit.named}, {who}: {hit.quoted(shared=shared)}"
 
 
 GROUP = "onboarding"

@@ -17,6 +17,7 @@ from aouo.facts.records import Sink
 from aouo.facts.work import Scheduled
 from aouo.packs.format.problems import DEFAULT_TOOLS
 from aouo.packs.library import Library
+from aouo.plumbing.web.envelope import said_by
 from aouo.schedules.proposals import Place
 from aouo.schedules.service import ScheduleRefused, Schedules, Wish
 from aouo.store import kept_changes, schedules
@@ -139,11 +140,12 @@ def _done(
                 raise ScheduleRefused("Say what to change: name, prompt, schedule or timezone.")
             return f"Changed. {_told(service.change(tx, row, wanted, now), now, service)}"
         case "pause":
-            return f"Off. {_line(service.switch(tx, row, now, on=False), service)}"
+            line = _line(service.switch(tx, row, now, on=False), service)
+            return f"Off. {said_by(row.source, line)}"
         case "resume":
             return f"On. {_told(service.switch(tx, row, now, on=True), now, service)}"
         case _:
-            return f"Removed: “{service.remove(tx, row).title}”."
+            return f"Removed: {said_by(row.source, f'“{service.remove(tx, row).title}”')}."
 
 
 def _own(tx: Tx, context: ToolContext) -> list[Scheduled]:
@@ -157,7 +159,7 @@ def _own(tx: Tx, context: ToolContext) -> list[Scheduled]:
 
 
 def _listed(rows: list[Scheduled], service: Schedules) -> str:
-    lines = (f"{_line(row, service)}; {_does(row)}" for row in rows)
+    lines = (said_by(row.source, f"{_line(row, service)}; {_does(row)}") for row in rows)
     return "\n".join(lines) or "There are no schedules here."
 
 
@@ -168,7 +170,7 @@ def _does(row: Scheduled) -> str:
 
 
 def _told(row: Scheduled, now: datetime, service: Schedules) -> str:
-    line = f"{_line(row, service)}."
+    line = said_by(row.source, f"{_line(row, service)}.")
     if not row.enabled:
         return line
     times = "; ".join(next_times(row, now, service.zone_of))

@@ -66,6 +66,11 @@ class Written:
         names = [str(one) for one in (path, *path.parents)]
         return await self.database.read(lambda tx: contents.source_of_file(tx, names))
 
+    async def source_in(self, folder: Path) -> str:
+        """Whose words the names in a folder may repeat, "" = nobody's."""
+        found = await self.database.read(lambda tx: contents.source_in_folder(tx, str(folder)))
+        return found or await self.source_of(folder)
+
     async def note(self, path: Path, source: str) -> None:
         """Note it before the file is written."""
         if source or await self.source_of(path):
@@ -130,12 +135,13 @@ def write_file(folder_of: _FolderOf, root_of: _RootOf, written: Written, files: 
     )
 
 
-def list_dir(folder_of: _FolderOf) -> Tool:
+def list_dir(folder_of: _FolderOf, written: Written) -> Tool:
     async def _run(wish: OnePath, context: ToolContext, call_id: str) -> str:
         del call_id
         own = folder_of(context.facts.pack, context.facts.tenant)
         path = placed(wish.path, own)
-        return await asyncio.to_thread(_list, path, may_be_missing=path == placed("", own))
+        names = await asyncio.to_thread(_list, path, may_be_missing=path == placed("", own))
+        return said_by(await written.source_in(path), names)
 
     return tool(
         "list_dir",

@@ -31,7 +31,7 @@ from aouo.packs.stores import PackStores
 from aouo.plumbing.logs import log
 from aouo.plumbing.web.addresses import Permits
 from aouo.plumbing.web.egress import EgressProxy
-from aouo.plumbing.web.envelope import said_by, untrusted
+from aouo.plumbing.web.envelope import said_by
 
 _LIMITS = RunLimits()
 _WAITED_S = _LIMITS.time_s + 30
@@ -134,10 +134,14 @@ def _handler(
             ms=round((time.perf_counter() - begun_s) * 1000),
             stderr="" if context.facts.off_record else ran.stderr[-_SHOWN_CHARS:],
         )
-        text = await _delivered(_answer(name, item, ran), own, context, call_id)
-        if hosts or sent:
-            return untrusted(text, name)
-        return said_by(await shop.written.source_of(own), text)
+        source = name if hosts or sent else await shop.written.source_of(own)
+        try:
+            text = await _delivered(_answer(name, item, ran), own, context, call_id)
+        except ToolFailed as error:
+            if ran.stderr or ran.stdout:  # its words stand in the error
+                error.args = (said_by(source, str(error)),)
+            raise
+        return said_by(source, text)
 
     return _run
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import astuple, dataclass, replace
 from typing import cast
 
@@ -146,12 +146,14 @@ async def begin(
     now: str,
     *,
     onboards: bool = False,
+    owner: str = "",
     place: Callable[[Tx], Delivery | None] = lambda tx: None,
 ) -> _Begun:
     """Begin the job's turn, or take up the one that a former process left open.
 
-    `onboards`: the pack's first conversation with somebody may be had now. `place` settles whose
-    data it uses, and returns what tells that.
+    In a room of several people, the words of whoever is neither its person nor the `owner` are
+    others' words. `onboards`: the pack's first conversation with somebody may be had now. `place`
+    settles whose data it uses, and returns what tells that.
 
     Raises:
         LostClaim: the job is not ours any more.
@@ -165,7 +167,7 @@ async def begin(
         if taken_up := _taken_up(tx, job, wanted, now):
             return taken_up
         told = place(tx)
-        return replace(_begun(tx, job, wanted, now, onboards=onboards), told=told)
+        return replace(_begun(tx, job, wanted, now, onboards=onboards, owner=owner), told=told)
 
     return await database.transact(write, brief=True)
 
@@ -245,19 +247,21 @@ def _begun_acting(tx: Tx, job: Job, wanted: RunTurn, now: str) -> _Begun:
     return _Begun(facts_of(tx, job, turn, sessions.named(tx, session_id)))
 
 
-def _read(tx: Tx, session: Resolved, job: Job, said: str, *, off_record: bool) -> Resolved:
+def _read(
+    tx: Tx, session: Resolved, job: Job, said: str, others: Iterable[str], *, off_record: bool
+) -> Resolved:
     """Return the session with whose words a message brings to it, forwarded, quoted or in a picture
-    or document that a model sees; it is known from now on."""
+    or document that a model sees, and those of the `others` there; it is known from now on."""
     content = job.inbound.content
     files = content.items if isinstance(content, Attached | Album) else ()
     seen = [one.theirs or one.kind for one in files if not one.is_heard]
-    found = (*sources_in(said), *seen)
+    found = (*sources_in(said), *seen, *others)
     if off_record:  # known to this turn alone
         return replace(session, sources=(*session.sources, *found))
     return sessions.read(tx, session, found)
 
 
-def _begun(tx: Tx, job: Job, wanted: RunTurn, now: str, *, onboards: bool) -> _Begun:
+def _begun(tx: Tx, job: Job, wanted: RunTurn, now: str, *, onboards: bool, owner: str) -> _Begun:
     if job.isolated:
         return _begun_isolated(tx, job, wanted, now)
     if wanted.act:
@@ -275,17 +279,19 @@ def _begun(tx: Tx, job: Job, wanted: RunTurn, now: str, *, onboards: bool) -> _B
         if not said:
             raise NothingToRetry("nothing was asked here before")
     off_record = job.off_record or wanted.off_record
+    own = () if inbound.chat_kind == "private" else (inbound.person.id, owner)
+    others = turns.of_others(tx, session.id, own) if own else {}
     tenant, first = tenant_of(tx, inbound, wanted.pack), False
     if onboards and not off_record:
         skill, first = chosen(
             tx, wanted.pack, tenant, session.id, skill, now, asked=bool(wanted.skill)
         )
     if not off_record and not wanted.again:
-        said = "\n".join((*editing.untold(tx, inbound, session.id), said))
+        said = "\n".join((*editing.untold(tx, inbound, session.id, own), said))
     turn = turns.open_turn(
         tx, job.id, session.id, wanted.pack, skill, said, now, off_record=off_record
     )
-    session = _read(tx, session, job, said, off_record=off_record)
+    session = _read(tx, session, job, said, others.values(), off_record=off_record)
     tapped = None if wanted.fresh else _show_choice(tx, job, turn.id, now)
     facts = replace(facts_of(tx, job, turn, session), onboarding=first)
     return _Begun(facts, session.stale_key, chosen=tapped, carried=carried)
@@ -310,7 +316,7 @@ def _begun_isolated(tx: Tx, job: Job, wanted: RunTurn, now: str) -> _Begun:
     session_id = sessions.create_isolated(tx, kind, job.inbound.address, now, wanted=wished)
     turn = turns.open_turn(tx, job.id, session_id, wanted.pack, wanted.skill, wanted.said, now)
     session = Resolved(session_id, session_id)
-    session = _read(tx, session, job, wanted.said, off_record=False)
+    session = _read(tx, session, job, wanted.said, (), off_record=False)
     return _Begun(facts_of(tx, job, turn, session))
 
 

@@ -27,7 +27,7 @@ from aouo.flow.handlers.places import Places
 from aouo.flow.waiting import PersonWait
 from aouo.guard import targets
 from aouo.guard.chain import NO_MORE, Judged
-from aouo.guard.flow import needs_words
+from aouo.guard.flow import needs_words, uses
 from aouo.guard.paths import write_new
 from aouo.guard.prepared import UNASKED, Allowed, Heard, Outcome, PreparedCall
 from aouo.outbound.live import LiveView
@@ -38,7 +38,7 @@ from aouo.packs.load import Pack
 from aouo.packs.stores import targets_of
 from aouo.plumbing.logs import log
 from aouo.plumbing.parts import Bus
-from aouo.plumbing.web.envelope import own_words, sources_in
+from aouo.plumbing.web.envelope import others_in, own_words
 from aouo.queue.decide import RunTurn
 from aouo.queue.plan import Plan, plan
 from aouo.queue.running import Running, Waiting
@@ -121,6 +121,7 @@ class Turns:
             wanted,
             now,
             onboards=onboards,
+            owner=generation.owner.id,
             place=lambda tx: self.places.settled(tx, job.inbound, pack, now),
         )
         facts = begun.facts
@@ -262,18 +263,23 @@ class Turns:
         facts = ctx.facts
         if facts.resumes and not ctx.only_looks:
             ctx.only_looks = await self.database.read(lambda tx: gates.is_refused(tx, facts.id))
-        if ctx.reads(sources_in(ctx.changing)) and not facts.off_record:
-            known = tuple(ctx.sources)
-            await self.database.transact(lambda tx: sessions.label(tx, facts.session_id, known))
-        labels, heard = tuple(ctx.sources), None
-        if any(needs_words(action, labels) for action in actions) and not ctx.by_person:
+        kept = others_in(ctx.changing)
+        labels, heard = tuple(ctx.sources) or tuple(kept), None
+        asks = kept or any(needs_words(action, labels) for action in actions)
+        if asks and not ctx.by_person:
             said = await self.database.read(
                 lambda tx: sessions.words_of(tx, facts.session_id, facts.person.id)
             )
+            own = targets.normal("\n".join(map(own_words, said)))
+            used = any(uses(action, own, kept.values()) for action in actions)
+            if used and ctx.reads([*kept]) and not facts.off_record:
+                known = tuple(ctx.sources)
+                await self.database.transact(lambda tx: sessions.label(tx, facts.session_id, known))
             read = [entry.text for entry in (*ctx.history, *ctx.said)]
             visits = dict.fromkeys(address for action in actions for address in action.visits)
             seen = "\n".join(targets.those_with(address, read) for address in visits)
-            heard = Heard(targets.normal("\n".join(map(own_words, said))), seen)
+            heard = Heard(own, seen)
+        labels = tuple(ctx.sources)
         return [
             action.refused(UNASKED, NO_MORE, "flow")
             if ctx.only_looks and action.sink != "look"

@@ -5,7 +5,7 @@ That the jobs of a chat wait, and go on once we are back, is decided where the n
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
@@ -24,6 +24,7 @@ from aouo.facts.work import Asked, Delivery, Job
 from aouo.flow.replies import Replies, Said
 from aouo.outbound.outbox import Outbox
 from aouo.plumbing.logs import log
+from aouo.plumbing.web.envelope import said_by
 from aouo.queue import joining, lexer
 from aouo.store import chats, contents, deliveries, edits, gone, jobs, off_record, sessions, turns
 from aouo.store.database import Database, Tx
@@ -71,21 +72,26 @@ def _session_of(tx: Tx, inbound: events.Inbound, now: str) -> tuple[bool, str]:
     return False, ""
 
 
-def untold(tx: Tx, inbound: events.Inbound, session_id: str) -> list[str]:
-    """What the session's model does not know yet, a line each."""
-    return [
-        history.reacted(
-            "" if inbound.chat_kind == "private" else name, emoji, _text_of(tx, inbound, message_id)
-        )
-        for message_id, name, emoji in edits.tell_reactions(tx, session_id)
-    ]
+def untold(tx: Tx, inbound: events.Inbound, session_id: str, own: Sequence[str] = ()) -> list[str]:
+    """What the session's model does not know yet, a line each; where several people talk, between
+    marks unless it is about words of ours or of `own`, and by one of these."""
+    lines: list[str] = []
+    for message_id, person, name, emoji in edits.tell_reactions(tx, session_id):
+        text, writer = _text_of(tx, inbound, message_id)
+        line = history.reacted(name if own else "", emoji, text)
+        strange = own and not {person, writer} <= {"", *own}
+        lines.append(said_by(f"a reaction of {name}" if strange else "", line))
+    return lines
 
 
-def _text_of(tx: Tx, inbound: events.Inbound, message_id: int) -> str:
+def _text_of(tx: Tx, inbound: events.Inbound, message_id: int) -> tuple[str, str]:
+    """Return the words of a message and whose they are, "" = ours."""
     if delivery := deliveries.of_message(tx, inbound.address, message_id):
-        return delivery.message.text
+        return delivery.message.text, ""
     found = edits.asked_by(tx, inbound.address, message_id)
-    return joining.words_of(found.inbound, message_id) if found else ""
+    if found is None:
+        return "", ""
+    return joining.words_of(found.inbound, message_id), found.inbound.person.id
 
 
 async def leave_chat(

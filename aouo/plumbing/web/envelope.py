@@ -79,6 +79,15 @@ def sources_in(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(opened or "somebody" for opened in _OPENED.findall(text)))
 
 
+def others_in(text: str) -> dict[str, str]:
+    """Return source → its words, of all marked text."""
+    found: dict[str, str] = {}
+    for match in _MARKED.finditer(text) if _MARK in text else ():
+        source = source_in(match[0])
+        found[source] = f"{found.get(source, '')}\n{unmarked(match[0])}"
+    return found
+
+
 def own_words(text: str) -> str:
     """Return what the writer of a message said in it: no text between marks, none of the runtime's
     lines about it, no tap on a button."""

@@ -82,7 +82,13 @@ async def test_in_a_group_it_is_said_who_reacted(world: World) -> None:
         await bot.people.react(BEN, FAMILY, answer.id, "🎉")
         await kept(bot, 1)
         await bot.people.say(ADA, FAMILY, "@aouo_try_bot all right?")
-        await said(world, "[Ben reacted 🎉 to: dinner at eight]\nall right?", FAMILY)
+
+        async def told() -> bool:
+            return any(one.endswith(">\nall right?") for one in await answers(world, FAMILY))
+
+        await eventually(told)
+    assert '"a reaction of Ben"' in prompts(world)[-1]
+    assert "\n[Ben reacted 🎉 to: dinner at eight]\n<" in prompts(world)[-1]
 
 
 async def test_a_reaction_in_a_topic_is_told_in_that_topic_only(world: World) -> None:
