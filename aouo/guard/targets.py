@@ -20,6 +20,8 @@ from aouo.facts import languages
 
 MOST = 400
 """Values of one call that are looked at; a call with more says nothing that anybody named."""
+ALL = 100_000
+"""Values of one call that a question shows."""
 _PLACE_CHARS = 80
 _TEXT_KEYS = re.compile(
     r"(?:^|_)(?:subject|title|body|content|contents|text|message|description|details|summary|"
@@ -69,11 +71,11 @@ class Values:
     too_many: bool = False
 
 
-def values_of(payload: Mapping[str, Any]) -> Values:
-    """Sort a call's arguments, however nested."""
+def values_of(payload: Mapping[str, Any], most: int = MOST) -> Values:
+    """Sort a call's arguments, however nested; beyond `most` none is looked at."""
     found = Values()
     for seen, (key, value) in enumerate(_leaves("", payload)):
-        if seen == MOST:
+        if seen == most:
             found.too_many = True
             break
         if isinstance(value, bool) or value is None:
