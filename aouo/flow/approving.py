@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from functools import partial
 from typing import TypeAlias
 
 from aouo.config.sections import Approvals
@@ -18,6 +19,7 @@ from aouo.guard.prepared import (
     ALWAYS,
     DENY,
     FOR_GOOD,
+    UNASKED,
     UNATTENDED,
     Allowed,
     Ask,
@@ -48,6 +50,10 @@ _NOT_REACHED = (
     "this was not done, and the person has been told. Go on without it."
 )
 _CHANGED = "This is not what the owner was asked about, so it was not done. Call again."
+_TOO_LONG = (
+    "This leads to more places than a question to the owner can show, so it was not done. Make "
+    "several calls of it."
+)
 _BEFORE = "the owner said yes to it in this conversation"
 
 _Decided: TypeAlias = Allowed | Blocked
@@ -55,12 +61,13 @@ _Decided: TypeAlias = Allowed | Blocked
 
 @dataclass(slots=True, eq=False)
 class _Opened:
-    """What is decided of some calls without asking, by call id, and the gate that asks about the
-    others, with the message that shows it."""
+    """What is decided of some calls without asking, by call id, and the gate that asks about those
+    that are `shown` on its message."""
 
     decided: dict[str, _Decided]
     gate: Gate | None = None
     card: Delivery | None = None
+    shown: list[tuple[PreparedCall, Ask]] = field(default_factory=list[tuple[PreparedCall, Ask]])
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,32 +91,46 @@ class Approving:
     limits: Approvals
 
     async def approve(self, asked: Sequence[tuple[PreparedCall, Ask]]) -> Sequence[_Decided]:
-        """Wait for the owner's word; silence, and nobody being there, is a no."""
-        opened = await self.person_wait.database.transact(
-            lambda tx: self._open(tx, asked), durable=True
-        )
-        if opened.gate and opened.card:
+        """Wait for the owner's word, a card at a time; silence, and nobody being there, is a no,
+        after which no further card is shown."""
+        decided: dict[str, _Decided] = {}
+        while rest := [one for one in asked if one[0].call_id not in decided]:
+            opened = await self.person_wait.database.transact(
+                partial(self._open, asked=rest), durable=True
+            )
+            decided |= opened.decided
+            if not (opened.gate and opened.card):
+                continue
             gate = await self.person_wait.answered(
                 opened.gate, opened.card, _told if self.chat else None
             )
             log.info("approval_settled", state=gate.state, answer=gate.answer, origin=gate.origin)
-            opened.decided |= await self._settled(
-                gate, [one for one in asked if one[0].call_id not in opened.decided]
-            )
-        return [opened.decided[action.call_id] for action, _ in asked]
+            words = await self._settled(gate, opened.shown)
+            if any(isinstance(word, Blocked) for word in words.values()):
+                unasked = Blocked(UNASKED, judge="nobody")
+                words = {action.call_id: unasked for action, _ in rest} | words
+            decided = words | decided
+        return [decided[action.call_id] for action, _ in asked]
 
     def _open(self, tx: Tx, asked: Sequence[tuple[PreparedCall, Ask]]) -> _Opened:
-        """Decide what needs no question, and open the gate that asks about the rest."""
-        opened, rest = _Opened({}), list[Asked]()
+        """Decide what needs no question, and open the gate that asks about as much of the rest as
+        its card shows."""
+        opened, open_calls = _Opened({}), list[tuple[str, Asked]]()
         for action, ask in asked:
             about = action.tool, _targets(ask), action.binding, action.facts.session_id
             said, before = gates.answers_to(tx, *about)
-            if decided := self._decided(tx, action, ask, said, opened):
+            gate, digest = gates.asking(tx, action.call_id) or (None, "")
+            if gate and digest != action.binding:
+                opened.decided[action.call_id] = Blocked(_CHANGED)
+            elif not gate and (decided := self._decided(tx, action, ask, said)):
                 opened.decided[action.call_id] = decided
             else:
-                rest.append(Asked(action, ask, before))
-        if not rest:
+                opened.gate = opened.gate or gate
+                open_calls.append((gate.id if gate else "", Asked(action, ask, before)))
+        if not open_calls:
             return opened
+        asking = opened.gate.id if opened.gate else ""
+        rest = [one for gate_id, one in open_calls if gate_id == asking]
         if opened.gate is None:
             hour_ago = iso(self.person_wait.clock.now() - _HOUR)
             times = gates.opened_since(tx, KIND, hour_ago)
@@ -120,7 +141,14 @@ class Approving:
         wait = timedelta(seconds=self.limits.wait_s)
         first = opened.gate.call_id if opened.gate else rest[0].action.call_id
         gate = self.person_wait.gate(KIND, self.owner, first, wait)
-        card = approval(gate.id, rest, self.sources(), self.asks_for if self.chat else None)
+        waiting = self.asks_for if self.chat else None
+        card, count = approval(gate.id, rest, self.sources(), waiting)
+        if not count and not opened.gate:
+            opened.decided[rest[0].action.call_id] = Blocked(_TOO_LONG)
+            return opened
+        if not opened.gate:
+            rest = rest[:count]
+        opened.shown = [(one.action, one.ask) for one in rest]
         options = answers([one.ask for one in rest])
         gate = replace(gate, question=card.text, options=options)
         opened.gate, opened.card = self.person_wait.open(tx, gate, card, self.chat)
@@ -129,14 +157,9 @@ class Approving:
             gates.ask_about(tx, opened.gate.id, action.call_id, *about)
         return opened
 
-    def _decided(
-        self, tx: Tx, action: PreparedCall, ask: Ask, said: str, opened: _Opened
-    ) -> _Decided | None:
-        """What is decided of a call without asking, None = it has to be asked about, or is; `said`
-        is the owner's word to this very call in this session, "" = none."""
-        if known := gates.asking(tx, action.call_id):
-            opened.gate, digest = known
-            return None if digest == action.binding else Blocked(_CHANGED)
+    def _decided(self, tx: Tx, action: PreparedCall, ask: Ask, said: str) -> _Decided | None:
+        """What is decided of a call without asking, None = it has to be asked about; `said` is the
+        owner's word to this very call in this session, "" = none."""
         pack, tool = action.facts.pack, action.tool
         granted = (
             gates.is_granted(tx, pack, tool, (one.kind, one.target), self.whose)

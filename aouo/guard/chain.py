@@ -27,6 +27,7 @@ from aouo.facts.errors import OutcomeUnknown, ToolFailed
 from aouo.facts.events import ActionCompleted, ActionStarted, Event, ShieldVerdict
 from aouo.facts.ports import Clock, stamp
 from aouo.facts.records import AuditEntry, Stage
+from aouo.guard.flow import leads_to
 from aouo.guard.prepared import (
     UNASKED,
     UNATTENDED,
@@ -63,8 +64,8 @@ _INSTRUCTION_CHARS = 16_000
 CEILING_CHARS = 2_000_000
 """More than this of one result is never kept."""
 _MARGIN_CHARS = 10_000
-_CARD_CHARS = 3_000
-"""Of a call's arguments that the owner is shown when they are asked."""
+_CARD_CHARS = 20_000
+"""Of a call's arguments that a card may shorten."""
 _INSTRUCTIONS = frozenset({"skill_view", "load_skills"})
 
 
@@ -75,6 +76,11 @@ class Judged:
     action: PreparedCall
     verdict: Verdict
     written: bool = False
+
+    @property
+    def has_a_yes(self) -> bool:
+        """Whether the owner said yes to this very call."""
+        return self.written and self.verdict.judge == "owner"
 
     @property
     def is_a_no(self) -> bool:
@@ -121,7 +127,7 @@ class Guard:
                 action,
                 replace(
                     ask,
-                    subject=self.redact(_legible(ask.subject)),
+                    subject=self.redact(_legible(leads_to(action, ask))),
                     arguments=self.redact(_legible(action.call.arguments[:_CARD_CHARS])),
                 ),
             )
@@ -262,8 +268,10 @@ class Guard:
 
 
 def _only_looks(judged: Judged) -> Judged:
-    """Block what is no look, after the owner said no to another call of its response."""
-    if judged.action.sink == "look" or not isinstance(judged.verdict, Allowed):
+    """Block what is no look and has no yes of its own, after the owner said no to another call of
+    its response."""
+    verdict = judged.verdict
+    if judged.action.sink == "look" or not isinstance(verdict, Allowed) or judged.has_a_yes:
         return judged
     return replace(judged, verdict=Blocked(UNASKED, NO_MORE, "flow"))
 

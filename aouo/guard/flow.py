@@ -210,6 +210,22 @@ def _carries_a_key(action: PreparedCall, unseen: Sequence[str]) -> bool:
     return bool(shape_spans(targets.flat(action.payload)))
 
 
+def leads_to(action: PreparedCall, ask: Ask) -> str:
+    """Return, a line each, what a question is about and all else that its call leads to."""
+    if ask.why == "fence":
+        return ask.subject
+    placed = action.placed
+    rest = {key: value for key, value in action.targets.items() if key not in placed}
+    values = targets.values_of(rest, targets.ALL)
+    lines = [
+        *(part for line in ask.subject.splitlines() for part in line.split(" · ")),
+        *(one.shown for one in values.places.values()),
+        *(*values.numbers, *values.days, *action.visits),
+        *(str(touched.path) for touched in action.paths),
+    ]
+    return "\n".join(dict.fromkeys(" ".join(line.split()) for line in lines))
+
+
 def _is_seen(address: str, heard: Heard) -> bool:
     return targets.stands_in(address, heard.own) or targets.stands_in(address, heard.read)
 

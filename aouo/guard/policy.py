@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -51,18 +52,20 @@ class Rule(BaseModel):
     tier: Literal[2, 3] = 3
     """Who decides on `verify`: a judge, if there is one, or always the owner."""
 
-    def fits(self, action: PreparedCall, *, whole: bool = False) -> bool:
-        """Whether the rule is about a call; `whole`: about each place that it leads to."""
-        one: dict[str, str] = {
-            "tool": action.tool,
-            "sink": action.sink,
-            "pack": action.facts.pack,
-            "person": action.facts.person.id,
-            "origin": action.facts.origin,
+    def fits(self, action: PreparedCall, *, whole: bool = False, wide: bool = False) -> bool:
+        """Whether the rule is about a call; `whole`: about each place that it leads to; `wide`:
+        also by what people call them, and by the hosts below one."""
+        person = action.facts.person
+        one: dict[str, tuple[str, ...]] = {
+            "tool": (action.tool, *(action.tool.split("__", 2)[2:] if wide else ())),
+            "sink": (action.sink,),
+            "pack": (action.facts.pack,),
+            "person": (person.id, person.name) if wide else (person.id,),
+            "origin": (action.facts.origin,),
         }
         if any(
-            wanted and not _any(wanted, (value,))
-            for key, value in one.items()
+            wanted and not _any(wanted, values)
+            for key, values in one.items()
             if (wanted := getattr(self, key))
         ):
             return False
@@ -70,7 +73,11 @@ class Rule(BaseModel):
             return False
         named = {key: wanted for key in _PLACES if (wanted := getattr(self, key))}
         covered = {
-            key: {place for place in _places(action, key) if _any(wanted, (place,))}
+            key: {
+                place
+                for place in _places(action, key)
+                if _any(_widened(key, wanted, wide), (place,))
+            }
             for key, wanted in named.items()
         }
         if not whole:
@@ -108,7 +115,7 @@ class Policy:
         """Return the first rule that fits, None = none does."""
         for decision, rules in self._lists():
             for rule in rules:
-                if rule.fits(action):
+                if rule.fits(action, wide=decision != "allow"):
                     return decision, rule
         return None
 
@@ -187,10 +194,20 @@ def _read(text: str, name: str) -> Policy:
 
 def _any(patterns: Iterable[str], values: Collection[str]) -> bool:
     return any(
-        fnmatchcase(value, pattern) or fnmatchcase(value.casefold(), pattern.casefold())
+        fnmatchcase(value, pattern) or fnmatchcase(value.lower(), pattern.lower())
         for pattern in patterns
         for value in values
     )
+
+
+def _widened(key: str, patterns: tuple[str, ...], wide: bool) -> tuple[str, ...]:
+    """Return patterns that also mean the hosts below a host, at any port, and handles of a name."""
+    if key == "host":
+        hosts = [re.sub(r"\.?(?::\d+)?$", "", one) for one in patterns]
+        return (*hosts, *(f"*.{one}" for one in hosts)) if wide else patterns
+    if key == "target" and wide:
+        return (*patterns, *(f"@{one}" for one in patterns))
+    return patterns
 
 
 def _places(action: PreparedCall, key: str) -> list[str]:
@@ -208,7 +225,9 @@ def _places(action: PreparedCall, key: str) -> list[str]:
 
 def _host(address: str) -> str:
     if "@" in address and "://" not in address:
-        return address.rpartition("@")[2]
+        return address.rpartition("@")[2].rstrip(".")
     if not as_link(address):
         return ""
-    return urlsplit(address if "://" in address else f"//{address}").hostname or ""
+    address = address.replace("\\", "/")
+    host = urlsplit(address if "://" in address else f"//{address}").hostname or ""
+    return host.rstrip(".")

@@ -14,12 +14,13 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
-from urllib.parse import urlsplit
 
 from aouo.facts import languages
 
 MOST = 400
 """Values of one call that are looked at; a call with more says nothing that anybody named."""
+ALL = 100_000
+"""Values of one call that a question shows."""
 _PLACE_CHARS = 80
 _TEXT_KEYS = re.compile(
     r"(?:^|_)(?:subject|title|body|content|contents|text|message|description|details|summary|"
@@ -45,6 +46,7 @@ _ADDRESSES = re.compile(
     re.IGNORECASE,
 )
 _TRAILING = ".,;:!?)]}>"
+_DIGITS = re.compile(r"(?<![\w.])\+?\d(?:[ ().-]{0,2}\d)*(?!\w)")
 _SCHEME = re.compile(r"\b(?:https?://)?(?:www\.(?=\w))?", re.IGNORECASE)
 _NUMBER = re.compile(r"(?<![\w.])\d[\d']*(?:[.,]\d+)*")
 
@@ -52,7 +54,7 @@ _NUMBER = re.compile(r"(?<![\w.])\d[\d']*(?:[.,]\d+)*")
 @dataclass(frozen=True, slots=True)
 class Target:
     """One place that a call leads to, as it is shown; a rule about it names `rule`: of an address
-    that is fetched or written to its host, else the place itself."""
+    that is fetched or written to what stands before its query, else the place itself."""
 
     shown: str
     rule: str
@@ -69,11 +71,11 @@ class Values:
     too_many: bool = False
 
 
-def values_of(payload: Mapping[str, Any]) -> Values:
-    """Sort a call's arguments, however nested."""
+def values_of(payload: Mapping[str, Any], most: int = MOST) -> Values:
+    """Sort a call's arguments, however nested; beyond `most` none is looked at."""
     found = Values()
     for seen, (key, value) in enumerate(_leaves("", payload)):
-        if seen == MOST:
+        if seen == most:
             found.too_many = True
             break
         if isinstance(value, bool) or value is None:
@@ -135,28 +137,25 @@ def as_link(text: str) -> bool:
 
 
 def rule_of(text: str) -> str:
-    """Return what a rule about this place names: the host of an address, else the place."""
-    if not as_link(text):
+    """Return what a rule about this place names: an address up to its path, else the place."""
+    if not as_link(text) or "\\" in text:
         return _plain(text)
-    with_scheme = text if "://" in text else f"//{text}"
-    try:
-        return (urlsplit(with_scheme).hostname or "").removeprefix("www.") or _plain(text)
-    except ValueError:
-        return _plain(text)
+    host, slash, path = _SCHEME.sub("", re.split(r"[?#]", text, maxsplit=1)[0]).partition("/")
+    return f"{host.lower()}{slash}{path}".rstrip("/")
 
 
 def normal(text: str) -> str:
     """Return a text as it is compared: letters alike, one space between words, addresses bare."""
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
-    text = " ".join(text.casefold().split())
+    text = " ".join(text.lower().split())
     return _SCHEME.sub("", text) if "://" in text or "www." in text else text
 
 
 def those_with(address: str, texts: Iterable[str]) -> str:
     """Return, normal, those of some texts that may hold this address."""
     wanted = _plain(address)
-    return normal("\n".join(text for text in texts if wanted in text.casefold()))
+    return normal("\n".join(text for text in texts if wanted in text.lower()))
 
 
 def _plain(text: str) -> str:
@@ -193,17 +192,15 @@ def _goes_on_after(after: str, *, is_link: bool) -> bool:
 
 
 def _as_account(wanted: str, words: str) -> bool:
-    """Whether an account or a phone stands there in other groups of digits."""
+    """Whether an account or a phone stands there, in one piece, in other groups of digits."""
     bare = re.sub(r"[\s().-]", "", wanted)
-    if sum(map(str.isdigit, bare)) < 4 or not bare.lstrip("+").isalnum():
+    if re.fullmatch(r"[a-z]{2}\d{2}[a-z0-9]{10,30}", bare):
+        fours = " ".join(bare[at : at + 4] for at in range(0, len(bare), 4))
+        written = f"(?:{re.escape(bare)}|{re.escape(fours)})"
+        return bool(re.search(rf"(?<![\w.-]){written}(?! ?\d|[\w-])", words))
+    if not re.fullmatch(r"\+?\d{4,}", bare):
         return False
-    joined = re.sub(r"(?<=\w)[ ().-]{1,2}(?=\w)", "", words)
-    at = joined.find(bare)
-    return (
-        at >= 0
-        and not joined[at + len(bare) : at + len(bare) + 1].isdigit()
-        and not (at and joined[at - 1].isdigit())
-    )
+    return any(re.sub(r"[ ().-]", "", run[0]) == bare for run in _DIGITS.finditer(words))
 
 
 def has_number(number: float, words: str) -> bool:

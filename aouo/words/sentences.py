@@ -5,9 +5,10 @@ Each sentence says what happened and what helps; none quotes an exception.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from aouo.facts import errors
 from aouo.facts.attachments import VOICE_INSTALL, Lack
@@ -19,12 +20,14 @@ from aouo.facts.taps import encode
 from aouo.facts.transcript import AsksAgain
 from aouo.guard.prepared import ALWAYS, Ask, Lasting, PreparedCall, answers
 from aouo.words import models, money
-from aouo.words.catalogue import one_line, say, text
+from aouo.words.catalogue import LIMIT_UNITS, one_line, say, text
 from aouo.words.markdown.tables import LIMIT, utf16_len
 from aouo.words.permissions import platforms
 
 _SHOWN_NAME_CHARS = 80
-_SHOWN_TARGETS_CHARS, _BUTTON_CHARS = 400, 40
+_BUTTON_CHARS, _SOURCES_UNITS, _OUTCOME_UNITS = 40, 400, 100
+_CALL_UNITS = (3_000, 1_000, 300, 100)
+"""Of the words of each call on a card, until all of it fits."""
 _TITLE_UNITS, _LABEL_UNITS = 200, 64
 _WISHES = {"read_file": "read", "read_document": "read", "list_dir": "see", "msg": "send"}
 
@@ -53,13 +56,31 @@ class Asked(NamedTuple):
 
 def approval(
     gate_id: str, asked: Sequence[Asked], sources: Sequence[str], waiting: Inbound | None
-) -> Rendered:
+) -> tuple[Rendered, int]:
     """Return the card that asks the owner for a yes to calls, whose turn has read the words of
-    `sources`.
+    `sources`, and to how many of them: words are shortened, nothing else; 0 = it shows none whole.
 
     `waiting` is what the person said in another chat who waits for it, None = the owner, here.
     """
     who = text("questions.for", who=_waits(waiting)) if waiting else ""
+    cards = (
+        (_card(gate_id, asked[:count], sources, who, units), count)
+        for count in range(len(asked), 0, -1)
+        for units in _CALL_UNITS
+    )
+    whole = (
+        (say_card, count)
+        for say_card, count in cards
+        if utf16_len(say_card.text) < LIMIT_UNITS - _OUTCOME_UNITS
+    )
+    return next(whole, (Rendered(""), 0))
+
+
+def _card(
+    gate_id: str, asked: Sequence[Asked], sources: Sequence[str], who: str, units: int
+) -> Rendered:
+    """Return a card with so many units of each call's words; of one that is too long the end is
+    missing."""
     action, ask, _ = asked[0]
     pack = action.facts.pack or text("questions.no-pack")
     asks = [one.ask for one in asked]
@@ -75,11 +96,11 @@ def approval(
             *rows,
             pack=pack,
             wish=_wish(action, ask),
-            subject=one_line(ask.subject),
+            subject=one_line(ask.subject, LIMIT_UNITS),
             tool=action.tool,
             waiting=who,
         )
-    calls = "\n\n".join(map(_call, asked))
+    calls = "\n\n".join(_call(one, units) for one in asked)
     reasons = "\n".join(dict.fromkeys(_why(one, sources) for one in asks))
     named = "\n".join(dict.fromkeys(one_line(one.shown) for one in lasting))
     always = text("questions.always", names=named) if len(buttons) > 2 and "\n" in named else ""
@@ -88,19 +109,36 @@ def approval(
     return say("questions.calls", *rows, [why], pack=pack, waiting=who, calls=shown)
 
 
-def _call(asked: Asked) -> str:
+def _call(asked: Asked, units: int) -> str:
     """Return what a call would do: its tool, where it leads, whether that was ever asked, its
     arguments."""
     action, ask, before = asked
     said = text("questions.before", count=before) if before else text("questions.never-before")
-    subject = one_line(" · ".join(ask.subject.splitlines()), _SHOWN_TARGETS_CHARS)
+    subject = one_line(" · ".join(ask.subject.splitlines()), LIMIT_UNITS)
     to = f" → {subject}" if subject else ""
     last = f" {text('questions.for-good')}" if ask.for_good else ""
-    return f"{action.tool}{to}\n{ask.arguments}\n{said}{last}"
+    return f"{action.tool}{to}\n{_shortened(ask.arguments, units)}\n{said}{last}"
+
+
+def _shortened(arguments: str, units: int) -> str:
+    """Return arguments in so many UTF-16 units: first each long text keeps its beginning."""
+    if utf16_len(arguments) <= units:
+        return arguments
+    try:
+        values: Any = json.loads(arguments)
+        fields = max(1, len(values))
+        short = {
+            key: one_block(str(value), units // fields) if isinstance(value, str) else value
+            for key, value in values.items()
+        }
+        arguments = json.dumps(short, ensure_ascii=False)
+    except (ValueError, AttributeError, TypeError, RecursionError):
+        pass
+    return one_block(arguments, units)
 
 
 def _why(ask: Ask, sources: Sequence[str]) -> str:
-    named = ", ".join(map(one_line, sources)) or "?"
+    named = one_block(", ".join(map(one_line, sources)), _SOURCES_UNITS) or "?"
     match ask.why:
         case "fence":
             return text("questions.why-fence")

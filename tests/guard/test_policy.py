@@ -232,3 +232,23 @@ def test_by_default_instructions_are_asked_about_after_strangers_words(
     action = call("memory", "persist", payload, labels=labels)
 
     assert isinstance(judged(policy_of("default", tmp_path), action)[0], Ask) is asked
+
+
+@pytest.mark.parametrize(
+    ("rule", "payload"),
+    [
+        ("tool: send", {}),
+        ("host: evil.example", {"url": "https://www.evil.example/x"}),
+        ("host: evil.example", {"url": "https://EVIL.example./x"}),
+        ("host: bad.example:443", {"url": "https://bad.example/x"}),
+        ("target: Mallory", {"to": "@mallory"}),
+        ("person: P", {}),
+    ],
+)
+def test_a_rule_that_seems_to_deny_denies(
+    tmp_path: Path, rule: str, payload: dict[str, Any]
+) -> None:
+    """Source: issue 44, item 7."""
+    rules = policy(tmp_path, f"preset: default\ndeny:\n  - {{{rule}}}\n")
+
+    assert isinstance(judged(rules, call(payload=payload))[0], Blocked)

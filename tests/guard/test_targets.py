@@ -88,6 +88,11 @@ def test_no_text_breaks_the_search(words: str, place: str) -> None:
         ("report.pdf", "send Report.pdf to Ann", True),
         ("general", "post it in 'general'", True),
         ("general", "post it in general-public", False),
+        ("straße.example", "look at strasse.example", False),
+        ("firma2024.example", "see firma-2024.example", False),
+        ("evil2024.example", "the evil 2024 example", False),
+        ("+491512345678", "call +49 151 2345678", True),
+        ("4915123456", "between 49, 151 and 23456", False),
     ],
 )
 def test_what_counts_as_named(place: str, said: str, stands: bool) -> None:
@@ -150,14 +155,15 @@ def test_a_day_is_named_by_its_date_or_by_month_and_number(said: str, named: boo
 @pytest.mark.parametrize(
     ("text", "rule"),
     [
-        ("https://Evil.example/a?b=c", "evil.example"),
-        ("www.evil.example/x", "evil.example"),
+        ("https://Docs.example/forms/d/OWN?b=c", "docs.example/forms/d/OWN"),
+        (r"https://evil.example\@docs.example", r"evil.example\@docs.example"),
+        ("www.evil.example/", "evil.example"),
         ("Ann@Home.example", "ann@home.example"),
         ("General", "general"),
         ("http://[", "["),
     ],
 )
-def test_a_rule_names_the_host_of_an_address_else_the_place(text: str, rule: str) -> None:
+def test_a_rule_names_an_address_up_to_its_path_else_the_place(text: str, rule: str) -> None:
     assert rule_of(text) == rule
 
 

@@ -243,7 +243,7 @@ class Acting:
             return await self._several(turn, (replace(act, then=()), *act.then))
         result = await self._made(turn, act)
         if result.failed:
-            return _plain(text("actions.failed", why=result.text), self._ask_row(turn, "retry"))
+            return _plain(_failure(ctx, result), self._ask_row(turn, "retry"))
         if pack and act.tour:
             return await self._on_tour(turn, pack, act, result)
         if not result.text:  # a picture says it all
@@ -272,7 +272,7 @@ class Acting:
         for number, act in enumerate(acts):
             result = await acted(turn.ctx, turn.calls, act, number)
             if result.failed:
-                lines.append(text("actions.failed", why=result.text))
+                lines.append(_failure(turn.ctx, result))
                 continue
             shown = (await self._reminder(turn.ctx, result)).text if act.tool == "cron" else ""
             lines.append(shown or result.text)
@@ -426,6 +426,12 @@ def _offer_model(tx: Tx, day: str, job_id: int) -> bool:
 def _declared(pack: Pack | None, act: Act) -> Action | None:
     name = act.tool.removeprefix(f"{pack.name}__") if pack else ""
     return pack.declared.actions.get(name) if pack else None
+
+
+def _failure(ctx: TurnContext, result: ToolReturned) -> str:
+    if any(effect.id == result.call_id and effect.unknown for effect in ctx.effects):
+        return text("actions.unknown")
+    return text("actions.failed", why=result.text)
 
 
 def _plain(shown: str, rows: _Rows = ()) -> Ack:

@@ -565,3 +565,25 @@ async def test_files_in_the_packs_own_folder_are_nobodys_business(world: World) 
 
     own = world.home.pack_folder("scribe") / "drafts" / "a.txt"
     assert (own.read_text(), heard(world)) == ("hello", "[file] a.txt  5 bytes")
+
+
+async def test_calls_that_do_not_fit_on_one_card_get_another_and_each_yes_is_for_its_own(
+    world: World, docs: Path
+) -> None:
+    files = [docs / f"{number:02}{'x' * 200}.txt" for number in range(24)]
+    world.model.calls(
+        *(CallPart("write_file", {"path": str(file), "content": "hello"}) for file in files)
+    )
+    world.model.say("noted")
+    async with world.running() as bot:
+        first = await asked(bot)
+        await bot.people.tap(ADA, ADA, first.id, button(first, "allow"))
+        second = await card(bot, after=first.id)
+        await bot.people.tap(ADA, ADA, second.id, button(second, "deny"))
+        await said(world, "noted")
+
+    shown = [[file.name for file in files if str(file) in one.text] for one in (first, second)]
+    assert len(shown[0]) + len(shown[1]) <= len(files)
+    assert not {*shown[0]} & {*shown[1]}
+    assert shown[1]
+    assert names(docs) == shown[0]
