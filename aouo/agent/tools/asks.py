@@ -217,8 +217,8 @@ def drawn(chart: Mapping[str, Any], folder: Path) -> Path:
     name = f"{ulid()}.png"
     try:
         if chart.get("kind") == "csv":
-            title = re.sub(r"[^-\w]+", "-", str(chart.get("title") or "rows"))
-            name, picture = f"{title}.csv", _csv(chart["rows"])
+            title = re.sub(r"[^-\w]+", "-", str(chart.get("title") or "rows"))[:40]
+            name, picture = f"{title}.csv", _csv(chart.get("rows"))
         else:
             picture = draw(chart)
     except NoChart as error:
@@ -232,15 +232,22 @@ def drawn(chart: Mapping[str, Any], folder: Path) -> Path:
     return file
 
 
-def _csv(rows: Sequence[Mapping[str, object]]) -> bytes:
+def _csv(given: object) -> bytes:
     """Return rows as spreadsheets read them; what would be a formula there is text."""
+    rows = cast("list[Any]", given)
+    if (
+        not isinstance(given, list | tuple)
+        or not rows
+        or not all(isinstance(r, dict) for r in rows)
+    ):
+        raise NoChart("rows must be a list of rows, each with names and cells.")
     out = io.StringIO()
     table = csv.writer(out)
     table.writerow(rows[0])
     for row in rows:
         cells = (str(value) if value is not None else "" for value in row.values())
         table.writerow(f"'{one}" if one[:1] in tuple("=+@") else one for one in cells)
-    return out.getvalue().encode("utf-8-sig")
+    return out.getvalue().encode("utf-8-sig", "replace")
 
 
 async def show(file: Path, text: str, context: ToolContext, call_id: str) -> None:
