@@ -9,6 +9,7 @@ SVG text that is written here.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -18,6 +19,7 @@ from itertools import pairwise
 from typing import Any, TypeAlias, cast
 
 KINDS = ("bars", "lines", "parts", "calendar", "table")
+_NUMBER_MAX = 1e15
 _POINTS_MAX, _SERIES_MAX, _WORDS_MAX = 400, 8, 28
 _TABLE_MAX, _WEEKS_MAX, _PARTS_MAX = 30, 54, 1_000_000
 _WIDTH, _HEIGHT, _TOP, _LEFT, _BELOW, _SIDE = 800, 520, 84, 92, 64, 28
@@ -117,10 +119,10 @@ def _numbers(rows: _Rows) -> list[list[float]]:
     for row in rows:
         try:
             values = [float(cell or 0) for cell in row[1:]]
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise NoChart(f"In the row {str(row)[:60]} something is no number.") from None
-        if not values or not all(map(math.isfinite, values)):
-            raise NoChart(f"The row {str(row)[:60]} has no number.")
+        if not values or not all(abs(value) <= _NUMBER_MAX for value in values):
+            raise NoChart(f"The row {str(row)[:60]} has no number that a chart shows.")
         found.append(values)
     if len({len(values) for values in found}) != 1:
         raise NoChart("The rows have different lengths.")
@@ -128,7 +130,10 @@ def _numbers(rows: _Rows) -> list[list[float]]:
 
 
 def _cut(text: object, most: int = _WORDS_MAX) -> str:
-    words = " ".join(str("" if text is None else text).split())
+    plain = re.sub(
+        r"[\0-\x08\x0e-\x1f\ud800-\udfff\ufffe\uffff]", "?", str("" if text is None else text)
+    )
+    words = " ".join(plain.split())
     return words if len(words) <= most else words[: most - 1] + "…"
 
 

@@ -34,6 +34,7 @@ def secrets_in(address: str) -> tuple[str, ...]:
     return password, unquote(password), *whole
 
 
+_SHORTEST_RESPELLED = 4
 REDACTED = "[redacted]"
 _ESCAPED = re.compile(r"\\u([0-9a-fA-F]{4})")
 
@@ -301,6 +302,32 @@ def _forms(secret: str) -> tuple[str, ...]:
         re.sub("%..", lambda code: code[0].lower(), percent),
         quote_plus(secret),
     )
+
+
+@cache
+def respelled(secret: str) -> re.Pattern[str]:
+    """Return what finds a secret of four letters or more in any case, also where a letter is
+    written by its number, as URLs (once or twice), HTML and JSON do."""
+    if len(secret) < _SHORTEST_RESPELLED:
+        return re.compile(r"(?!)")
+    return re.compile("".join(map(_letter, secret)))
+
+
+_ESCAPES = {" ": [r"\+"], "&": ["&amp;"], "<": ["&lt;"], ">": ["&gt;"], '"': ["&quot;"]}
+"""How forms and HTML write signs; a backslash before a sign is JSON's."""
+
+
+def _letter(letter: str) -> str:
+    cases = {letter, *(case for case in (letter.lower(), letter.upper()) if len(case) == 1)}
+    forms = [re.escape(case) for case in sorted(cases)] + _ESCAPES.get(letter, [])
+    for case in sorted(cases):
+        octets = case.encode("utf-8", "replace")
+        forms.append("".join(f"%(?:25){{0,3}}(?i:{octet:02x})" for octet in octets))
+        units = re.findall("....", case.encode("utf-16-be", "surrogatepass").hex())
+        forms.append("".join(rf"\\{{1,4}}u(?i:{unit})" for unit in units))
+        forms.append(f"&#(?:0{{0,6}}{ord(case)}|[xX]0{{0,6}}(?i:{ord(case):x}));?")
+    escaped = [] if letter.isalnum() or letter == "\\" else [rf"\\{{1,4}}{re.escape(letter)}"]
+    return f"(?:{'|'.join(forms + escaped)})"
 
 
 def _ordered(forms: Iterable[str]) -> tuple[str, ...]:

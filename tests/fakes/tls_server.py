@@ -61,14 +61,20 @@ def make(
     return Made(key, certificate)
 
 
-@asynccontextmanager
-async def serving(made: Made, folder: Path) -> AsyncGenerator[int]:
-    """The port where it listens."""
+def context_of(made: Made, folder: Path) -> ssl.SSLContext:
+    """What a server with this certificate listens with."""
     chain = folder / "chain.pem"
     key = made.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     chain.write_bytes(key + made.certificate.public_bytes(Encoding.PEM))
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(chain)
+    return context
+
+
+@asynccontextmanager
+async def serving(made: Made, folder: Path) -> AsyncGenerator[int]:
+    """The port where it listens."""
+    context = context_of(made, folder)
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(ConnectionError, asyncio.IncompleteReadError):

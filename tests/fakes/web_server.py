@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from ipaddress import ip_address
@@ -31,7 +32,8 @@ class Answer:
 class WebServer:
     """Answers what `pages` says by path; `requests` holds method, path and headers as received."""
 
-    def __init__(self) -> None:
+    def __init__(self, tls: ssl.SSLContext | None = None) -> None:
+        self._tls = tls
         self.pages: dict[str, Answer] = {}
         self.requests: list[tuple[str, str, dict[str, str]]] = []
         self.bodies: list[bytes] = []
@@ -44,7 +46,7 @@ class WebServer:
             web.Server(self._answer, handler_cancellation=True), shutdown_timeout=0.1
         )
         await self._runner.setup()
-        site = web.TCPSite(self._runner, "127.0.0.1", 0)
+        site = web.TCPSite(self._runner, "127.0.0.1", 0, ssl_context=self._tls)
         await site.start()
         self.port = self._runner.addresses[0][1]
         return self

@@ -37,6 +37,7 @@ class Line:
     value: str
 
 
+_ZONE_CHARS = 200
 _NO_LINE = Line("", {}, "")
 
 
@@ -173,6 +174,7 @@ def zones_of(lines: Sequence[Line], viewer: tzinfo) -> Zones:
         own += [f"{line.name}:{line.value}"] if _DESCRIBES.fullmatch(line.name) else []
         if is_edge and line.name == "END":
             described |= _described("\n".join(own))
+            own = []
     name = next((line.value for line in lines if line.name == "X-WR-TIMEZONE"), "")
     return Zones(viewer, zone_of(name, described), described)
 
@@ -193,8 +195,8 @@ def zone_of(name: str, described: Mapping[str, tzinfo]) -> tzinfo | None:
     name = name.strip("/ ")
     if zone := _iana(name) or described.get(name):
         return zone
-    parts = name.split("/")
-    ends = ("/".join(parts[n:]) for n in range(1, len(parts[:5])))
+    parts = name[-_ZONE_CHARS:].split("/")[-5:]
+    ends = ("/".join(parts[n:]) for n in range(1, len(parts)))
     return next(filter(None, map(_iana, (name and _windows().get(name, ""), *ends))), None)
 
 
@@ -207,6 +209,6 @@ def _windows() -> Mapping[str, str]:
 @cache
 def _iana(name: str) -> tzinfo | None:
     try:
-        return ZoneInfo(name) if name else None
+        return ZoneInfo(name) if 0 < len(name) <= _ZONE_CHARS else None
     except (ValueError, OSError, KeyError):
         return None

@@ -104,7 +104,8 @@ def _main() -> None:
         answer = {"problem": "It needs more memory than a document may."}
     except Exception as error:  # noqa: BLE001 - any failure on a stranger's file is an answer
         answer = {"problem": f"It could not be read ({type(error).__name__}); it may be damaged."}
-    sys.stdout.write(json.dumps(answer))
+    # half a surrogate pair, which JSON may hold, is no text
+    sys.stdout.buffer.write(json.dumps(answer, ensure_ascii=False).encode("utf-8", "replace"))
     sys.stdout.flush()
 
 

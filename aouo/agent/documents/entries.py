@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 ENTRIES_MAX, _TITLE_MAX, _UID_MAX = 500, 300, 500
+_MARKUP_MAX = 20_000
 _TAG = re.compile(r"</?[a-zA-Z!][^>]{0,2000}>")
 
 
@@ -50,7 +51,7 @@ def line(text: object) -> str:
 
 def plain(markup: object) -> str:
     """Return the words of HTML as one short line."""
-    return line(html.unescape(_TAG.sub(" ", str(markup))))
+    return line(html.unescape(_TAG.sub(" ", str(markup)[:_MARKUP_MAX])))
 
 
 def name(*candidates: str) -> str:

@@ -61,8 +61,8 @@ def _entry(at: datetime | None, entry: Entry, zone: tzinfo, url: str) -> Entry:
     return replace(entry, link=link, starts=starts)
 
 
-_LINK = re.compile(r"<link\b[^>]{0,1000}>", re.IGNORECASE)
-_ATTRIBUTE = re.compile(r"""([\w-]+)\s*=\s*["']?([^"'\s>]+)""")
+_LINK = re.compile(r"<link\b[^<>]{0,1000}>", re.IGNORECASE)
+_ATTRIBUTE = re.compile(r"""(?<![\w-])([\w-]+)\s*=\s*["']?([^"'\s>]+)""")
 
 
 def linked(page: bytes, url: str) -> str:
@@ -116,14 +116,19 @@ def _json(body: bytes) -> tuple[str, list[_Item]]:
         feed: Any = json.loads(body)
         if "jsonfeed.org" not in str(feed.get("version")):
             raise NotAFeed("not-a-feed")
-        items: list[Any] = [item for item in feed.get("items") or () if hasattr(item, "get")]
-        return entries.line(feed.get("title", "")), [_json_item(item) for item in items]
+        items = [_json_item(item) for item in _objects(feed.get("items"))]
+        return entries.line(feed.get("title", "")), items
     except (ValueError, AttributeError, TypeError, RecursionError) as error:
         raise NotAFeed("not-a-feed") from error
 
 
+def _objects(value: Any) -> list[Any]:
+    items = cast("list[Any]", value) if isinstance(value, list) else []
+    return [item for item in items if isinstance(item, dict)]
+
+
 def _json_item(item: Any) -> _Item:
-    files = (str(file.get("url", "")) for file in item.get("attachments") or ())
+    files = (str(file.get("url", "")) for file in _objects(item.get("attachments")))
     addresses = (str(item.get(key) or "") for key in ("url", "external_url"))
     link = next(filter(None, (*addresses, *files)), "")
     title = entries.line(item.get("title") or item.get("summary") or item.get("content_text") or "")

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import tzinfo
 from pathlib import Path
 from typing import Any, cast
+from urllib.parse import quote
 
 from aouo.agent.charts import NoChart, draw
 from aouo.agent.documents.kinds import text_of
@@ -27,12 +28,20 @@ from aouo.packs.load import Pack
 from aouo.packs.settings import Kept
 from aouo.plumbing.logs import log
 from aouo.plumbing.printable import inert
-from aouo.plumbing.redact import Redactor
+from aouo.plumbing.redact import REDACTED, Redactor, respelled
 from aouo.plumbing.web.addresses import Permits
 from aouo.plumbing.web.client import MAX_BYTES, Web
 
 _SENT_MOST, _SENT_CHARS = 10, 20_000
 _LOOKS = ("select", "with", "values", "explain")
+_SECRET_URL = re.compile(
+    r"https://[^/?#{}\\]+(?:[/?](?:[^#{}%]|%[0-9a-f]{2}|\{secret\})*)?", re.IGNORECASE
+)
+_SECRET_REFUSED = (
+    "fetch with a secret did not work: its address begins with https:// and is of one of the "
+    "secret's hosts, {secret} stands in its path, its query or a header, and the host answers 200."
+)
+_HEADER = re.compile(r"[!#$%&'*+.^`|~\w-]+:[^\0-\x08\x0a-\x1f\x7f\ud800-\udfff]*", re.ASCII)
 _PICTURES = (".png", ".jpg", ".jpeg", ".webp")
 
 
@@ -130,22 +139,31 @@ class _Call:
         return str(await asyncio.to_thread(drawn, cast("dict[str, Any]", chart), folder))
 
     async def _fetch(self, given: Mapping[str, Any]) -> Sequence[object]:
-        url, headers = str(given.get("url", "")), given.get("headers")
+        url, headers = str(given.get("url", "")).strip(), given.get("headers")
         listed = cast("dict[Any, Any]", headers) if isinstance(headers, dict) else {}
         wanted = {str(key): str(value) for key, value in listed.items()}
         hosts: Sequence[str] = self.pack.manifest.permissions.network
-        if name := str(given.get("secret") or ""):
+        name = str(given.get("secret") or "")
+        if name:
             value = await self._secret(name, wire=True)
-            hosts = _encrypted(self.pack.manifest.secrets[name].hosts, hosts)
+            if not _SECRET_URL.fullmatch(url):
+                raise ToolFailed(_SECRET_REFUSED)
+            own = self.pack.manifest.secrets[name].hosts
+            hosts = [host for host in own if host in hosts or "*" in hosts]
             put = {key: text.replace("{secret}", value) for key, text in wanted.items()}
             if put == wanted and "{secret}" not in url:
                 put["Authorization"] = f"Bearer {value}"
-            url, wanted = url.replace("{secret}", value), put
+            url, wanted = url.replace("{secret}", quote(value, safe="")), put
+        if not all(_HEADER.fullmatch(f"{key}:{text}") for key, text in wanted.items()):
+            raise ToolFailed(_SECRET_REFUSED if name else "A header is one line: a name, a text.")
         try:
             permits = Permits(self.pack.name, hosts)
-            status, text = await self.asking.web.ask(url.strip(), permits, _page, wanted)
+            ask = self.asking.web.ask
+            status, text = await ask(url, permits, _page, wanted, https=bool(name))
         except ToolFailed as error:
-            raise ToolFailed(self.without_secrets(str(error))) from None
+            raise ToolFailed(
+                _SECRET_REFUSED if name else self.without_secrets(str(error))
+            ) from None
         return [status, self.without_secrets(text)]
 
     async def _secret(self, name: str, *, wire: bool = False) -> str:
@@ -167,7 +185,10 @@ class _Call:
 
     def without_secrets(self, text: str) -> str:
         """Return a text without the secrets that this call was given or that were sent for it."""
-        return Redactor(self._seen).text(text) if self._seen else text
+        text = Redactor(self._seen).text(text) if self._seen else text
+        for secret in self._seen:
+            text = respelled(secret).sub(REDACTED, text)
+        return text
 
     def cleaned(self, ran: Ran) -> Ran:
         """Return a run without them, whatever the tool did with them."""
@@ -176,13 +197,6 @@ class _Call:
         said = self.without_secrets(ran.stdout.decode("utf-8", "surrogateescape"))
         stdout = said.encode("utf-8", "surrogateescape")
         return replace(ran, stdout=stdout, stderr=self.without_secrets(ran.stderr))
-
-
-def _encrypted(hosts: Sequence[str], network: Sequence[str]) -> list[str]:
-    """Return a secret's hosts as far as the card says that the pack reaches them: over https,
-    unless they name a port."""
-    open_ones = (host for host in hosts if host in network or "*" in network)
-    return [host if host.rpartition(":")[2].isdecimal() else f"{host}:443" for host in open_ones]
 
 
 def _bound(params: object) -> Any:
@@ -204,8 +218,8 @@ def drawn(chart: Mapping[str, Any], folder: Path) -> Path:
     name = f"{ulid()}.png"
     try:
         if chart.get("kind") == "csv":
-            title = re.sub(r"[^-\w]+", "-", str(chart.get("title") or "rows"))
-            name, picture = f"{title}.csv", _csv(chart["rows"])
+            title = re.sub(r"[^-\w]+", "-", str(chart.get("title") or "rows"))[:40]
+            name, picture = f"{title}.csv", _csv(chart.get("rows"))
         else:
             picture = draw(chart)
     except NoChart as error:
@@ -219,15 +233,22 @@ def drawn(chart: Mapping[str, Any], folder: Path) -> Path:
     return file
 
 
-def _csv(rows: Sequence[Mapping[str, object]]) -> bytes:
+def _csv(given: object) -> bytes:
     """Return rows as spreadsheets read them; what would be a formula there is text."""
+    rows = cast("list[Any]", given)
+    if (
+        not isinstance(given, list | tuple)
+        or not rows
+        or not all(isinstance(r, dict) for r in rows)
+    ):
+        raise NoChart("rows must be a list of rows, each with names and cells.")
     out = io.StringIO()
     table = csv.writer(out)
     table.writerow(map(inert, rows[0]))
     for row in rows:
         cells = ("" if value is None else value for value in row.values())
         table.writerow(one if isinstance(one, int | float) else inert(str(one)) for one in cells)
-    return out.getvalue().encode("utf-8-sig")
+    return out.getvalue().encode("utf-8-sig", "replace")
 
 
 async def show(file: Path, text: str, context: ToolContext, call_id: str) -> None:

@@ -94,14 +94,17 @@ class Web:
         permits: Permits,
         take: Callable[[aiohttp.ClientResponse, URL], Awaitable[_Taken]],
         headers: Mapping[str, str],
+        *,
+        https: bool = False,
     ) -> _Taken:
         """Return what `take` makes of the answer; with `If-None-Match` or `If-Modified-Since` among
-        `headers` that may be 304 as well.
+        `headers` that may be 304 as well. `https`: as for `download`.
 
         Raises:
             ToolFailed: as for `get`.
         """
-        return await self._follow(text, permits, take, {**_HEADERS, **headers}, self.limit_s)
+        sent = {**_HEADERS, **headers}
+        return await self._follow(text, permits, take, sent, self.limit_s, https=https)
 
     async def download(
         self, text: str, permits: Permits, out: IO[bytes], *, max_bytes: int, https: bool = True

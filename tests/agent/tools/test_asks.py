@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
+import ssl
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
-from aouo.agent.tools.asks import Asking
+from aouo.agent.tools.asks import _SECRET_REFUSED, Asking
 from aouo.agent.tools.registry import ToolContext
 from aouo.facts.errors import ToolFailed
 from aouo.packs.actions.slots import Here
 from aouo.packs.format.manifest import Manifest, Permissions, Secret
 from aouo.packs.load import Pack
 from aouo.packs.settings import Kept
+from aouo.plumbing.web.certificates import _besides
 from tests.fakes.clock import FastClock
+from tests.fakes.tls_server import context_of, make
 from tests.fakes.web_server import Answer, Names, WebServer, web_of
 
 KEY = "4711-very-secret"
+
+
+@pytest.fixture
+def tls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ssl.SSLContext]:
+    made = make("news.test")
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(made.write(tmp_path / "ca.pem")))
+    _besides.cache_clear()
+    yield context_of(made, tmp_path)
+    _besides.cache_clear()
 
 
 async def asked(tmp_path: Path, site: WebServer, url: str, *hosts: str, **more: Any) -> Any:
@@ -41,11 +54,13 @@ async def asked(tmp_path: Path, site: WebServer, url: str, *hosts: str, **more: 
     return await call("fetch", {"url": url, "secret": "token", "headers": {}, **more})
 
 
-async def test_it_is_sent_as_a_token_and_what_echoes_it_is_cleaned(tmp_path: Path) -> None:
-    async with WebServer() as site:
+async def test_it_is_sent_as_a_token_and_what_echoes_it_is_cleaned(
+    tmp_path: Path, tls: ssl.SSLContext
+) -> None:
+    async with WebServer(tls) as site:
         site.pages["/"] = Answer(f"you sent {KEY}".encode(), "text/plain")
-        page = await asked(tmp_path, site, f"http://news.test:{site.port}/")
-        await asked(tmp_path, site, f"http://news.test:{site.port}/?key={{secret}}")
+        page = await asked(tmp_path, site, f"https://news.test:{site.port}/")
+        await asked(tmp_path, site, f"https://news.test:{site.port}/?key={{secret}}")
 
     assert page == [200, "you sent [redacted]"]
     assert site.requests[0][2]["Authorization"] == f"Bearer {KEY}"
@@ -54,15 +69,66 @@ async def test_it_is_sent_as_a_token_and_what_echoes_it_is_cleaned(tmp_path: Pat
 
 
 @pytest.mark.parametrize("hosts", [(), ("evil.test",)])
-async def test_it_leaves_for_no_other_host(tmp_path: Path, hosts: tuple[str, ...]) -> None:
+async def test_it_leaves_for_no_other_host(
+    tmp_path: Path, tls: ssl.SSLContext, hosts: tuple[str, ...]
+) -> None:
     """Neither asked for nor by a redirect, nor where the card names no such host."""
-    async with WebServer() as site:
+    async with WebServer(tls) as site:
         own = [f"{host}:{site.port}" for host in hosts]
-        away = f"http://evil.test:{site.port}/{{secret}}"
+        away = f"https://evil.test:{site.port}/{{secret}}"
         site.pages["/"] = Answer(status=302, headers={"Location": away.replace("{secret}", "")})
-        for url in (away, f"http://news.test:{site.port}/") if not hosts else (away,):
+        for url in (away, f"https://news.test:{site.port}/") if not hosts else (away,):
             with pytest.raises(ToolFailed) as failed:
                 await asked(tmp_path, site, url, *own)
             assert KEY not in str(failed.value)
 
     assert all(headers["Host"].startswith("news.test") for _, _, headers in site.requests)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://news.test:{port}/",
+        "https://{{secret}}/",
+        "https://{{secret}}.news.test:{port}/",
+        "https://news.test:{port}/%{{secret}}",
+        "https://news.test:{port}/#{{secret}}",
+        "https://news.test:{port}/missing/{{secret}}",
+    ],
+)
+async def test_a_refusal_with_a_secret_names_nothing(
+    tmp_path: Path, tls: ssl.SSLContext, url: str
+) -> None:
+    async with WebServer(tls) as site:
+        with pytest.raises(ToolFailed) as failed:
+            await asked(tmp_path, site, url.format(port=site.port))
+
+    assert str(failed.value) == _SECRET_REFUSED
+
+
+async def test_what_a_host_says_back_is_cleaned_in_every_spelling(
+    tmp_path: Path, tls: ssl.SSLContext
+) -> None:
+    spelt = (
+        KEY.upper(),
+        KEY.title(),
+        "".join(f"%{ord(c):02x}" for c in KEY),
+        "".join(f"%25{ord(c):02X}" for c in KEY),
+        "".join(f"&#{ord(c)};" for c in KEY),
+        "".join(f"\\u{ord(c):04X}" for c in KEY),
+    )
+    async with WebServer(tls) as site:
+        site.pages["/"] = Answer(" ".join(spelt).encode(), "text/plain")
+        page = await asked(tmp_path, site, f"https://news.test:{site.port}/")
+
+    assert page == [200, " ".join(["[redacted]"] * 6)]
+
+
+async def test_a_header_of_two_lines_is_refused(tmp_path: Path, tls: ssl.SSLContext) -> None:
+    async with WebServer(tls) as site:
+        for text in ("a\r\nX: b", "a\nb", "\ud800"):
+            url = f"https://news.test:{site.port}/"
+            with pytest.raises(ToolFailed, match="fetch with a secret"):
+                await asked(tmp_path, site, url, headers={"X": text})
+
+    assert not site.requests
