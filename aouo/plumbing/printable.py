@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import os
 import re
+from collections.abc import Callable
 from typing import TextIO
 
 # Control characters (C0 without tab and newline, C1); marks of writing direction; invisible
@@ -52,12 +54,22 @@ class PrintableStream:
     def write(self, text: str | bytes, /) -> int:
         """Write a text, or the bytes of one, as click prints what a shell completes."""
         said = text if isinstance(text, str) else text.decode()
-        self._stream.write(printable(said))
+        self._pass(self._stream.write, printable(said))
         return len(text)
+
+    def flush(self) -> None:
+        self._pass(self._stream.flush)
 
     def writelines(self, lines: list[str], /) -> None:
         for line in lines:
             self.write(line)
+
+    def _pass(self, act: Callable[..., object], *words: str) -> None:
+        """Write; where nobody reads any more, what is left goes nowhere."""
+        try:
+            act(*words)
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
 
     def __getattr__(self, name: str) -> object:
         return getattr(self._stream, name)

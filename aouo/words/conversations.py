@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
+from dataclasses import replace
 from typing import Literal
 
 from aouo.facts.address import ConversationAddress
 from aouo.facts.errors import AouoError
 from aouo.facts.people import AT_HOME, LetIn
-from aouo.facts.ports import ButtonSpec, Media, Rendered
+from aouo.facts.ports import ButtonSpec, Entity, Media, Rendered
 from aouo.facts.taps import encode
 from aouo.facts.work import Route
 from aouo.words import sentences
 from aouo.words.catalogue import LIMIT_UNITS, cut, message, say, text
+from aouo.words.markdown.tables import utf16_len
 from aouo.words.models import no_answer_because
 
 
@@ -87,7 +89,20 @@ def refused(person: str, *, asks_id: bool, asked: bool) -> Rendered:
 def letting_in(asked: LetIn, buttons: tuple[ButtonSpec, ...]) -> Rendered:
     """Return the card that asks the owner about a stranger, who chose the name on it."""
     name = asked.name or asked.person
-    return say("people.card", *((one,) for one in buttons), name=name, id=asked.person)
+    return unlinked(
+        say("people.card", *((one,) for one in buttons), name=name, id=asked.person), name
+    )
+
+
+def unlinked(words: Rendered, *names: str) -> Rendered:
+    """Mark names that strangers chose as code, so that no address in them becomes a link."""
+    marks: list[Entity] = []
+    at = 0
+    for name in names:
+        if name and (start := words.text.find(name, at)) >= 0:
+            at = start + len(name)
+            marks.append(Entity("code", utf16_len(words.text[:start]), utf16_len(name)))
+    return replace(words, entities=(*words.entities, *marks), preview=False)
 
 
 def people_known(owner: str, found: Sequence[tuple[LetIn, str]], listed: Container[str]) -> str:

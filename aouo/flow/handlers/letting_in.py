@@ -22,7 +22,7 @@ from aouo.queue.decide import ObeyCommand
 from aouo.store import deliveries, people
 from aouo.store.database import Tx
 from aouo.words.catalogue import message, one_line, say, speaking, text
-from aouo.words.conversations import letting_in, people_known, refused
+from aouo.words.conversations import letting_in, people_known, refused, unlinked
 
 _DAY = timedelta(days=1)
 _NAME_CHARS = 40
@@ -63,27 +63,29 @@ class LettingIn:
             if who.as_chat:
                 return [say(f"conversations.wrote-as-{who.as_chat}")]
             cards = self._ask(tx, person, now)
-            asked[:] = (one for one, _ in cards)
-            known = self.decided.get(person.id)
-            waits = bool(cards) or (known is not None and known.role == "asked")
+            known = people.everybody(tx).get(person.id)
+            asked[:] = [known] if known else []
+            waits = known is not None and known.role == "asked"
             said = say("conversations.not-authorized")
             if job.inbound.chat_kind == "private":
                 said = refused(person.id, asks_id=who.asked_id, asked=waits)
-            return [said, *(card for _, card in cards)]
+            return [said, *cards]
 
         await self.replies.settle(job, work, outcome="refused", kind="aside")
         self._take_up(*asked)
 
-    def _ask(self, tx: Tx, person: events.Person, now: str) -> list[tuple[LetIn, Delivery]]:
-        """Keep that somebody without an answer asked, at most once a day, and queue the card."""
-        chat, known = self.replies.owner().chat, self.decided.get(person.id)
+    def _ask(self, tx: Tx, person: events.Person, now: str) -> list[Delivery]:
+        """Keep that somebody without an answer asked, at most once a day, and queue the card.
+
+        They may have been let in since this message came in: the row says so."""
+        chat, known = self.replies.owner().chat, people.everybody(tx).get(person.id)
         day_ago = iso(self.replies.clock.now() - _DAY)
         # An owner who is missing in the list has no question for themselves; who is on it and was
         # put out comes back by /people alone.
         settled = {self.replies.owner().id, *map(str, self.admission().people)}
         if chat is None or person.id in settled or not person.id.isdigit():
             return []
-        if known and known.role in ("no", "out"):
+        if known and (known.role in ("no", "out", "member") or known.until > now):
             return []
         if known and known.role == "asked" and known.at > day_ago:
             return []
@@ -94,14 +96,15 @@ class LettingIn:
         with speaking(self.language(chat.chat_id)):
             card = letting_in(asked, tuple(_button(asked.person, how) for how in _ANSWERS))
         key = f"person:{person.id}:{now}"
-        return [(asked, deliveries.add(tx, chat, "notice", card, now, key=key))]
+        return [deliveries.add(tx, chat, "notice", card, now, key=key)]
 
     async def tap(self, job: Job, tap: Tap) -> None:
         """Let somebody in, or not, as the owner tapped on their card."""
         inbound, (person, how) = job.inbound, tap.values
-        known, done = self.decided.get(person), list[LetIn]()
+        done = list[LetIn]()
 
         def work(tx: Tx, now: str) -> str | list[Delivery]:
+            known = people.everybody(tx).get(person)
             if not self.replies.owner().is_owner(inbound):
                 return text("taps.for-the-owner")
             if known is None or how not in _ANSWERS:
@@ -109,7 +112,9 @@ class LettingIn:
             if known.role != "asked":
                 return text("taps.expired")
             done[:] = [self._decided(tx, known, _ANSWERS[how], now)]
-            said = message(text(f"people.became-{how}", name=known.name, id=person))
+            said = unlinked(
+                message(text(f"people.became-{how}", name=known.name, id=person)), known.name
+            )
             card = deliveries.add(
                 tx, inbound.address, "notice", said, now, edits=inbound.message_id
             )
@@ -120,19 +125,19 @@ class LettingIn:
     async def decide(self, person: str, how: str) -> bool:
         """Let somebody in or not, as the owner said elsewhere; False = they do not ask, or that is
         no answer."""
-        known = self.decided.get(person)
-        if known is None or known.role != "asked" or how not in _ANSWERS:
-            return False
         now = stamp(self.replies.clock)
 
-        def work(tx: Tx) -> tuple[LetIn, list[Delivery]]:
+        def work(tx: Tx) -> tuple[list[LetIn], list[Delivery]]:
+            known = people.everybody(tx).get(person)
+            if known is None or known.role != "asked" or how not in _ANSWERS:
+                return [], []
             one = self._decided(tx, known, _ANSWERS[how], now)
-            return one, self._told(tx, one, now)
+            return [one], self._told(tx, one, now)
 
-        one, told = await self.replies.database.transact(work, durable=True)
-        self._take_up(one)
+        done, told = await self.replies.database.transact(work, durable=True)
+        self._take_up(*done)
         self.replies.outbox.put(*told)
-        return True
+        return bool(done)
 
     def _decided(self, tx: Tx, known: LetIn, how: Role, now: str) -> LetIn:
         until = iso(self.replies.clock.now() + _DAY) if how == "guest" else ""
@@ -178,7 +183,11 @@ class LettingIn:
             await self.end()
 
     def _take_up(self, *changed: LetIn) -> None:
-        self.decided.update((one.person, one) for one in changed)
+        """Follow the rows; that somebody asked is older than what was decided since."""
+        for one in changed:
+            known = self.decided.get(one.person, one)
+            if one.role != "asked" or one.at >= known.at:
+                self.decided[one.person] = one
 
     def _shown(self, decided: dict[str, LetIn]) -> Rendered:
         """Return who is let in and who is not, with what the owner can change."""
@@ -195,7 +204,9 @@ class LettingIn:
             for data in [encode("command", f"people {how} {one.person}")]
         ]
         listed = frozenset(map(str, admission.people))
-        return message(people_known(owner, found, listed), *rows)
+        return unlinked(
+            message(people_known(owner, found, listed), *rows), *(one.name for one, _ in found)
+        )
 
 
 def _button(person: str, how: str) -> ButtonSpec:

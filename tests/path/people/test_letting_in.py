@@ -59,6 +59,25 @@ async def test_a_stranger_is_let_in_by_a_tap_and_stays_in(world: World) -> None:
     assert prompts(world) == ["plums", "figs"]
 
 
+async def test_an_address_as_a_name_is_text_on_the_card_and_after_it(world: World) -> None:
+    async with world.running() as bot:
+        name, eve = "http://evil.example/", 1066
+        await bot.people.create_user(name, user_id=eve)
+        await bot.people.say(eve, eve, "hello?")
+        card = await bot.people.next_message(ADA, contains=str(eve))
+        await settled(bot)
+        shown = await tapped(bot, card, text("people.answer-member"))
+        listed = await bot.ask("/people")
+
+    for message in (card, shown, listed):
+        marks = [
+            (one["type"], message.text[one["offset"] :][: one["length"]])
+            for one in message.raw["entities"]
+        ]
+        assert ("code", name) in marks, message.text
+        assert not [one for one in marks if one[0] == "url"]
+
+
 async def test_what_a_stranger_said_is_not_kept(world: World) -> None:
     async with world.running() as bot:
         await card_of(bot)
