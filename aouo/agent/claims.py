@@ -6,7 +6,6 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from functools import cache
-from typing import NamedTuple
 
 from aouo.facts import languages
 
@@ -18,17 +17,8 @@ _SENTENCE = re.compile(r"[^.!?;\n]+(?:(?<=\w)[.](?=\w)[^.!?;\n]+)*[.!?;]*")
 _GAP = r"(?:(?!\b{stop}\b)[^,:.!?\n]){0,80}?"
 
 
-class _Speech(NamedTuple):
-    """How a language says that something was done."""
-
-    begins: re.Pattern[str]
-    done: re.Pattern[str]
-    claims: re.Pattern[str]
-    states: re.Pattern[str]
-    unless: re.Pattern[str]
-    past: re.Pattern[str]
-    asks: re.Pattern[str]
-    own: re.Pattern[str]
+_Speech = dict[str, re.Pattern[str]]
+"""How a language says that something was done."""
 
 
 @languages.derived
@@ -53,20 +43,20 @@ def _speech(table: dict[str, list[str] | str]) -> _Speech:
         return re.compile(shape, re.IGNORECASE | re.DOTALL)
 
     before, done = (_any_of(table.get(key, ())) for key in ("before", "done"))
-    return _Speech(
-        begins=pattern(rf"^\W*(?:{before}\b[\s,.!:–—-]*)*"),
-        done=pattern(rf"{done}(?=\s*(?:[.!,;✓✅👍]|$))"),
-        claims=pattern(*(rf"\b(?:{shape})" for shape in table.get("claims", ()))),
-        states=pattern(
+    return {
+        "begins": pattern(rf"^\W*(?:{before}\b[\s,.!:–—-]*)*"),
+        "done": pattern(rf"{done}(?=\s*(?:[.!,;✓✅👍]|$))"),
+        "claims": pattern(*(rf"\b(?:{shape})" for shape in table.get("claims", ()))),
+        "states": pattern(
             rf"^(?!{words['heard']}\b[\W_]*$){words['effects']}\b{{gap}}[\W_]*$",
             r"^(?:\w+\s+)?{objects}\b{gap}\b{effects}\b",
             *table.get("states", ()),
         ),
-        unless=pattern(r"\b{unless}(?!\w)"),
-        past=pattern(r"\b{past}(?!\w)"),
-        asks=pattern(r"^\W*{asks}\b.*\?\s*$"),
-        own=pattern(r"\b(?:{own}|{effects})\b"),
-    )
+        "unless": pattern(r"\b{unless}(?!\w)"),
+        "past": pattern(r"\b{past}(?!\w)"),
+        "asks": pattern(r"^\W*{asks}\b.*\?\s*$"),
+        "own": pattern(r"\b(?:{own}|{effects})\b"),
+    }
 
 
 def _any_of(words: Iterable[str]) -> str:
@@ -83,8 +73,8 @@ def says_done(answer: str, asked: str, *, looked: bool) -> bool:
     if _OUR_LINE.search(answer):
         return True
     speeches = _speeches()
-    questions = [one for one in speeches if one.asks.match(asked)]
-    about_effects = any(one.own.search(asked) for one in questions)
+    questions = [one for one in speeches if one["asks"].match(asked)]
+    about_effects = any(one["own"].search(asked) for one in questions)
     for match in _SENTENCE.finditer(_QUOTED.sub(" ", answer[:_LOOKED_AT_CHARS])):
         sentence = match[0].strip()[:_SENTENCE_CHARS]
         ticked = bool(sentence) and unicodedata.category(sentence.strip(" *_-")[:1] or " ") == "So"
@@ -98,11 +88,13 @@ def says_done(answer: str, asked: str, *, looked: bool) -> bool:
 
 def _claims(speech: _Speech, sentence: str, *, free: bool, looked: bool) -> bool:
     """Whether a sentence says so; where it is not `free`, only in the first person."""
-    words = speech.begins.sub("", sentence)
-    if not looked and free and speech.done.match(words):
+    words = speech["begins"].sub("", sentence)
+    if not looked and free and speech["done"].match(words):
         return True
-    if speech.past.search(words):
+    if speech["past"].search(words):
         return False
-    if (claim := speech.claims.search(words)) and not speech.unless.search(words[: claim.end()]):
+    if (claim := speech["claims"].search(words)) and not speech["unless"].search(
+        words[: claim.end()]
+    ):
         return ":" not in words[: claim.start()]
-    return free and bool(speech.states.search(words)) and not speech.unless.search(words)
+    return free and bool(speech["states"].search(words)) and not speech["unless"].search(words)

@@ -16,7 +16,7 @@ from typing import IO, Any
 
 from aouo.facts.errors import SetupError
 
-INTRO = b"age-encryption.org/v1\n"
+_INTRO = b"age-encryption.org/v1\n"
 _HEADER = re.compile(
     rb"(age-encryption\.org/v1\n"
     rb"-> scrypt ([A-Za-z0-9+/]{22}) ([1-9][0-9]?)\n"  # salt, log2 of the work
@@ -32,7 +32,7 @@ _CHUNK_BYTES = 64 * 1024
 
 def begins_sealed(start: bytes) -> bool:
     """Whether a file that begins so needs a passphrase."""
-    return start.startswith(INTRO)
+    return start.startswith(_INTRO)
 
 
 class Sealing:
@@ -44,7 +44,7 @@ class Sealing:
         key, salt, nonce = map(os.urandom, (_KEY_BYTES, _SALT_BYTES, _NONCE_BYTES))
         lock = ChaCha20Poly1305(_lock_key(passphrase, salt, _LOG2_N))
         locked = _spelled(lock.encrypt(bytes(12), key, None))
-        header = INTRO + b"-> scrypt %s %d\n%s\n---" % (_spelled(salt), _LOG2_N, locked)
+        header = _INTRO + b"-> scrypt %s %d\n%s\n---" % (_spelled(salt), _LOG2_N, locked)
         target.write(b"%s %s\n%s" % (header, _mac(key, header), nonce))
         self._target = target
         self._cipher = ChaCha20Poly1305(_derived(key, nonce, b"payload"))

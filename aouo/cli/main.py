@@ -72,7 +72,7 @@ class Verbs(click.Group):
             ctx.exit(3)
 
 
-def home_option() -> click.Option:
+def _home_option() -> click.Option:
     """Return the option `--home`, which stands before or after a verb."""
     return click.Option(
         ["--home"],
@@ -91,7 +91,7 @@ def _remember_home(ctx: click.Context, _: click.Parameter, value: str | None) ->
 def _take_home(command: click.Command) -> None:
     """Add `--home` to a verb and to all verbs below it."""
     if not any(parameter.name == "home" for parameter in command.params):
-        command.params.append(home_option())
+        command.params.append(_home_option())
     if isinstance(command, click.Group):
         for below in command.commands.values():
             _take_home(below)
@@ -105,7 +105,7 @@ aouo = Verbs(
     _VERBS["aouo"],
     name="aouo",
     help="Telegram as a place where people install apps.",
-    params=[home_option()],
+    params=[_home_option()],
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 click.version_option(__version__, prog_name="aouo", message="%(prog)s %(version)s")(aouo)

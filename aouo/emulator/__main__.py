@@ -12,7 +12,7 @@ import sys
 from aouo.emulator.server import BOT_ID, Emulator
 from aouo.emulator.world import PARTS, TOPICS
 
-CANNOT_LISTEN = 3
+_CANNOT_LISTEN = 3
 """The exit code of a set-up error, the same as that of `aouo`."""
 
 
@@ -76,7 +76,7 @@ async def _serve(options: argparse.Namespace) -> int:
         except OSError as error:
             reason = os.strerror(error.errno) if error.errno else str(error)
             sys.stderr.write(f"The emulator cannot listen on port {options.port}: {reason}.\n")
-            return CANNOT_LISTEN
+            return _CANNOT_LISTEN
         if options.with_parent:
             loop.add_reader(sys.stdin, _read_parent, stop)
         ready = {"url": emulator.base_url, "page": f"{emulator.base_url}/", "token": emulator.token}

@@ -31,7 +31,7 @@ _TOO_FAST = (
     f"Blocked: this conversation has made {A_MINUTE} calls within a minute. Answer with what you "
     "have."
 )
-VIOLATION = (
+_VIOLATION = (
     "Blocked: IFC violation. What looks like a key or a password goes nowhere but to this chat. "
     "Leave it out."
 )
@@ -133,7 +133,7 @@ class Flow:
         heard = action.heard or Heard("", "")
         unseen = [address for address in action.visits if not _is_seen(address, heard)]
         if _carries_a_key(action, unseen):
-            return Blocked(VIOLATION, "key material to a sink", "flow")
+            return Blocked(_VIOLATION, "key material to a sink", "flow")
         if self._is_of_another(action):
             always = ANY_TARGET if action.sink == "look" and not unseen else _whole(action)
             return _ask(action, "the owner's, used by another person", [always], "person")

@@ -9,7 +9,7 @@ from typing import Final, Literal, TypeAlias
 from aouo.store.database import PRUNED_AT_ONCE, Tx
 from aouo.store.rows import columns, made
 
-KeptKind: TypeAlias = Literal["file", "folder", "schedule"]
+_KeptKind: TypeAlias = Literal["file", "folder", "schedule"]
 _MOST_BYTES: Final = 200_000_000
 """Of all copies together; the oldest go first."""
 
@@ -24,7 +24,7 @@ class Kept:
     or was killed; without it nobody will know.
     """
 
-    kind: KeptKind
+    kind: _KeptKind
     name: str
     before: bytes | None
     after: str

@@ -188,13 +188,15 @@ def _plain(text: str) -> str:
 def theirs(message: telegram.Message) -> str:
     """Return whose words the message holds, "" = its sender's own.
 
-    What is forwarded, or was made by another bot for its sender, was said by somebody else.
+    What is forwarded, or was made by another bot for its sender, was said by somebody else, and so
+    were the names that a contact, a place and a poll bear.
     """
     if message.forward_origin:
         return f"forwarded from {_plain(_origin(message.forward_origin))}"
     if message.via_bot:
         return f"written by the bot @{_plain(message.via_bot.username or '')}"
-    return ""
+    kinds = ("contact", "venue", "poll")  # their names are what somebody called them
+    return next((f"passed on as a {kind}" for kind in kinds if getattr(message, kind)), "")
 
 
 def about(message: telegram.Message, bot_id: int) -> list[str]:

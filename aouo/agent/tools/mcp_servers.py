@@ -212,7 +212,7 @@ class Server:
         except SetupError as error:
             self._count(str(error))
         except ImportError:
-            self._count(NO_SDK)
+            self._count(_NO_SDK)
         except Exception as error:  # noqa: BLE001 - a part of its own, that nothing else depends on
             if not over:  # later it is only how a lost connection closes
                 self._count(_innermost(error))
@@ -248,7 +248,7 @@ class Server:
         return f"The server {self.name!r} is down: {self._why or 'it ended'}."
 
 
-NO_SDK = "tool servers need the MCP SDK: `scripts/setup mcp`, or `pip install 'aouo[mcp]'`"
+_NO_SDK = "tool servers need the MCP SDK: `scripts/setup mcp`, or `pip install 'aouo[mcp]'`"
 
 
 @asynccontextmanager

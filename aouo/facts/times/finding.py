@@ -19,7 +19,7 @@ _RUN_MAX = 24
 _ALTERNATIVES_MAX = 24
 _ANCHORS = frozenset("TRSUNack")
 _TIMELIKE = frozenset("TNRZUa")
-Loose: TypeAlias = Literal["", "weak", "bare"]
+_Loose: TypeAlias = Literal["", "weak", "bare"]
 Category: TypeAlias = Literal["T", "S"]
 _Cell: TypeAlias = dict[str, list[tuple[Any, int]]]
 _Readings: TypeAlias = tuple[tuple[Any, int], ...]
@@ -50,7 +50,7 @@ def find(
     text: str,
     language: str,
     *,
-    loose: Loose = "",
+    loose: _Loose = "",
     category: Category = "T",
     steps: Steps | None = None,
 ) -> tuple[Span, ...]:
@@ -113,7 +113,7 @@ def _runs(tokens: Sequence[Token], table: Table) -> tuple[list[_Run], frozenset[
 
 
 def _longest(
-    cells: Mapping[tuple[int, int], _Cell], category: Category, loose: Loose
+    cells: Mapping[tuple[int, int], _Cell], category: Category, loose: _Loose
 ) -> list[tuple[int, int, _Readings]]:
     """Return the times of a run, the longest where they overlap, in order."""
     options: list[tuple[int, int, int, _Readings]] = []
@@ -129,7 +129,7 @@ def _longest(
     return sorted(taken, key=lambda time: time[:2])
 
 
-def _counts(time: Time, loose: Loose) -> bool:
+def _counts(time: Time, loose: _Loose) -> bool:
     return loose == "bare" or not ("bare" in time or ("weak" in time and loose != "weak"))
 
 

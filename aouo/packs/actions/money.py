@@ -274,7 +274,7 @@ def _about() -> frozenset[str]:
 
 @languages.derived
 @cache
-def nouns() -> frozenset[str]:
+def _nouns() -> frozenset[str]:
     """Return each word and sign, folded, that shows that something is money."""
     codes = (code.lower() for code in _signs()["codes"] if code not in _signs()["capitals"])
     return frozenset((*_names(), *_table("notes"), *_table("cents"), *codes))
@@ -285,7 +285,7 @@ def nouns() -> frozenset[str]:
 def may_begin(word: str) -> bool:
     """Whether an amount may begin with this word, folded: a number, a sign, a note, "about"."""
     return (
-        word in nouns()
+        word in _nouns()
         or word in _about()
         or word.upper() in _signs()["capitals"]
         or any(numbers.spelled([word], code, articles=True) for code in languages.names())

@@ -18,7 +18,7 @@ _END = rf"(?:\b|(?<=[{UNSPACED}]))"
 
 
 @dataclass(frozen=True, slots=True)
-class Glue:
+class _Glue:
     """Words, folded, that are not what somebody wants."""
 
     before: re.Pattern[str]
@@ -42,14 +42,14 @@ class Glue:
 
 @languages.derived
 @cache
-def glue() -> Glue:
+def glue() -> _Glue:
     """Return the glue of all languages."""
     before, after = (_expressions(key) for key in ("before", "after"))
     keys = ("asking", "pointing", "subjects", "reasons", "hedges")
     asking, pointing, subjects, reasons, hedges = (
         frozenset(map(folded, languages.words("phrases", key))) for key in keys
     )
-    return Glue(
+    return _Glue(
         re.compile(rf"[\s¿¡]*(?:(?:{before}){_END}[\s,:，：]*)+[¿¡]*", re.IGNORECASE),
         re.compile(
             rf"(?:(?:[\s,]+|(?<=[{UNSPACED}]))(?:{after}))+{_END}[\s.!?。！？]*$", re.IGNORECASE

@@ -34,7 +34,7 @@ _PAGES_MAX = 100
 _ROWS_MAX = 20
 _BUTTONS_MAX = 8
 """In one row. Source: Telegram's clients show no more side by side."""
-LINES_MAX = 20
+_LINES_MAX = 20
 """Rows of the database shown on a page."""
 
 _PAGE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,58}", re.ASCII)  # with `nav:` 64 bytes at most
@@ -66,7 +66,7 @@ class Page:
     empty: str = ""
     rows: tuple[tuple[ButtonSpec, ...], ...] = ()
     each: tuple[ButtonSpec, ...] = ()
-    size: int = LINES_MAX
+    size: int = _LINES_MAX
 
     @property
     def rows_at_once(self) -> int:
@@ -169,10 +169,10 @@ class _MenuParser:
             page_id = ""
         rows = self._rows((*path, "rows"), value.get("rows"), named)
         each = self._rows((*path, "each"), [value.get("each") or []], named)
-        size = value.get("size", LINES_MAX)
-        if not isinstance(size, int) or not 1 <= size <= LINES_MAX:
-            self._add((*path, "size"), f"has to be 1 to {LINES_MAX} rows")
-            size = LINES_MAX
+        size = value.get("size", _LINES_MAX)
+        if not isinstance(size, int) or not 1 <= size <= _LINES_MAX:
+            self._add((*path, "size"), f"has to be 1 to {_LINES_MAX} rows")
+            size = _LINES_MAX
         if each and not texts["sql"]:
             self._add((*path, "each"), "needs sql, which gives the rows")
         if not page_id:
