@@ -12,7 +12,7 @@ from aouo.packs.actions.slots import Here
 
 _PACK = "~talk-"
 _ROWS = ("qwertyuiop", "qwertzuiop", "asdfghjkl", "zxcvbnm", "yxcvbnm")
-_HALT_CHARS = 40
+_HALT_CHARS, _TALK_CHARS = 40, 200
 _FRIENDLY = ("greeting", "wellbeing", "thanks", "praise", "ok", "bye", "laugh", "love")
 _STOPPING = ("stop", "halt")
 _PARTS_MAX = 3
@@ -32,6 +32,8 @@ def heard(said: str, here: Here) -> tuple[str, str]:
     plain = re.sub(r"[^\w\s'’,?]+", " ", words)
     own_first = sorted(languages.names(), key=lambda language: language != spoken)
     short = [_DRAWN.sub(kept, plain) for kept in (r"\1\2", r"\1\1\2\2")]  # "huhuuu", "cooool"
+    if len(short[0]) > _TALK_CHARS:
+        return "", ""
     for said_so in dict.fromkeys((plain, _fillers().sub("", plain), *short)):
         for language in own_first:
             if found := _patterns().match(said_so, here, (_PACK + language,)):
@@ -41,7 +43,8 @@ def heard(said: str, here: Here) -> tuple[str, str]:
 
 def _joined(words: str, here: Here) -> tuple[str, str]:
     """Return the last that tells most of what marks part, where all of it is small talk."""
-    first, *others = _parting().split(words, maxsplit=_PARTS_MAX)
+    few = words if len(words) <= _TALK_CHARS else ""
+    first, *others = _parting().split(few, maxsplit=_PARTS_MAX)
     parts = [heard(part, here) for part in (first, *others)] if others else []
     if any(kind not in (*_FRIENDLY, *_STOPPING) for kind, _ in parts):
         return "", ""

@@ -180,15 +180,15 @@ async def test_a_tool_that_says_something_else_than_at_first_may_do_anything_unt
     assert (after.made, after.asked) == ([READS, READS], [])
 
 
-@pytest.mark.parametrize(("page", "asks"), [("a", False), ("b", True)])
-async def test_a_look_that_failed_brings_no_strangers_words_unless_it_names_an_address(
-    world: World, tmp_path: Path, page: str, asks: bool
+@pytest.mark.parametrize("page", ["a", "b"])
+async def test_a_look_that_failed_brings_its_servers_words_however_short_they_are(
+    world: World, tmp_path: Path, page: str
 ) -> None:
     look: Call = ("get_page", {"url": f"https://home.example/{page}"})
     async with butler(world, tmp_path, TOLD) as bot:
         ran = await bot.run(PROMPT, [look, MAIL], {"send_mail": "allow"})
 
-    assert ran.asked == ([[MAIL]] if asks else [])
+    assert ran.asked == [[MAIL]]
 
 
 async def test_what_looks_like_a_key_goes_to_no_tool_and_nobody_is_asked(

@@ -31,6 +31,7 @@ ALLOWED = {
     # for a person who is shown what is kept of them, and has it erased
     ("erasing", "kept_of"),
     ("erasing", "erase_rest"),
+    ("erasing", "_erase_quotes"),
     # daily
     ("web_messages", "prune"),
 }

@@ -20,7 +20,7 @@ from aouo.packs.actions.slots import Here, Misread
 from aouo.packs.actions.tokens import tokens
 
 _BARRING = ("telling", "bidding")
-_CHARS_MAX, _WORDS_MAX = 160, 10
+_CHARS_MAX, _WORDS_MAX, _SAID_MAX = 160, 10, 500
 _AROUND, _MARKS = " ,;:-–!.", re.compile(r"\w{4}[.!?:;]\s|\n")
 
 
@@ -36,6 +36,8 @@ class Plan:
 def plain(said: str, here: Here) -> list[Plan]:
     """Return the one deed that a text plainly plans, or several, of which all are to be reminded
     where it ends in that; none where it does not."""
+    if len(said) > _SAID_MAX:
+        return []
     bare = _words(languages.base_of(here.language), "reminding").sub("", said)
     bidden = bare != said
     deed = plan(bare, here, alone=not bidden, bidden=bidden)

@@ -14,6 +14,8 @@ from aouo.packs.actions.tokens import ASKING, common, folded_words
 
 MARK, _REASONED_MAX = re.compile(r"\s*[,;.!–]\s+|\s+-\s+"), 200
 _MARKS_MAX, _WISH_BLANKS = 3, 9
+_BLANK, _POLITE_MAX = "".join(map(chr, (*range(9, 14), 32, 160, 8239, 12288))), 80
+_BETWEEN, _LAST = _BLANK + ",", _BLANK + ".!?。！？"
 _END = rf"(?:\b|(?<=[{UNSPACED}]))"
 
 
@@ -51,9 +53,7 @@ def glue() -> _Glue:
     )
     return _Glue(
         re.compile(rf"[\s¿¡]*(?:(?:{before}){_END}[\s,:，：]*)+[¿¡]*", re.IGNORECASE),
-        re.compile(
-            rf"(?:(?:[\s,]+|(?<=[{UNSPACED}]))(?:{after}))+{_END}[\s.!?。！？]*$", re.IGNORECASE
-        ),
+        re.compile(rf"(?:[\s,]|(?<=[{UNSPACED}]))(?:{after})$", re.IGNORECASE),
         asking,
         languages.words("phrases", "asked"),
         common(),
@@ -78,10 +78,18 @@ def plain(text: str) -> str:
     """Return the text without the polite words around it, and as one says it to a friend; a wish
     that is put as a question is none."""
     head = glue().before.match(text)
-    bare = glue().after.sub("", text[head.end() :] if head else text)
+    bare = _shorn(text[head.end() :] if head else text)
     for formal, friendly in languages.pairs("spelling", "formal").items():
         bare = re.sub(rf"^{formal}", friendly, bare, flags=re.IGNORECASE)
     return bare.rstrip().rstrip("?？") if head and bare else bare or text
+
+
+def _shorn(text: str) -> str:
+    """Return a text without the polite words at its end, read from there word by word."""
+    shorn, bare = text, text.rstrip(_LAST)
+    while last := glue().after.search(bare, max(0, len(bare) - _POLITE_MAX)):
+        shorn = bare = bare[: last.start()].rstrip(_BETWEEN)
+    return shorn
 
 
 def unreasoned(text: str) -> str:
