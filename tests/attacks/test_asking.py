@@ -112,12 +112,14 @@ async def test_a_rule_is_shown_with_its_use_and_taken_back_in_the_chat(
         used = await bot.run(PROMPT, [READS, MAIL])
         shown = await bot.bot.ask("/grants")
         await tap(bot, shown, "Take back 1")
-        what = "“butler”, mcp__errands__send_mail: ben@home.example"
+        what = "“butler”, mcp__errands__send_mail: to: ben@home.example"
         back = await said(world, f"Taken back: {what}.")
         again = await bot.run(PROMPT, [READS, MAIL])
 
     assert (used.asked, again.asked) == ([], [[MAIL]])
-    line = "1. “butler”, mcp__errands__send_mail: ben@home.example, rules let this tool pass once"
+    line = (
+        "1. “butler”, mcp__errands__send_mail: to: ben@home.example, rules let this tool pass once"
+    )
     assert line in shown.text
     assert back
 
