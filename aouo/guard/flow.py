@@ -40,7 +40,7 @@ _FREE: frozenset[Sink] = frozenset({"look", "own"})
 _SERVERS = "mcp__"
 _WRITES = "write_file"
 _TOO_MANY = Target("(too much to look through)", "")
-_NOTHING = Target("(nothing)", targets.EMPTY_TARGET)
+_NOTHING = Target("(nothing)", "-")
 """What a call without arguments leads to: a rule about it is about just that call."""
 
 
@@ -63,7 +63,7 @@ def uses(action: PreparedCall, own: str, kept: Iterable[str]) -> bool:
     if any(len(said & line) >= _CLOSE * len(line) for line in lines if line):
         return True
     values = targets.values_of(action.targets)
-    unsaid = [one for one in values.places.values() if not targets.is_named(one, own)]
+    unsaid = [one for one in values.places.values() if not one.is_named(own)]
     numbers = (one for one in values.numbers.values() if not targets.has_number(one, own))
     leads = bool(action.visits) or action.sink not in _FREE or _is_remote(action)
     return leads and (values.too_many or bool(unsaid) or any(True for _ in numbers))
@@ -255,7 +255,7 @@ def _unsaid(action: PreparedCall, own: str) -> list[Target]:
     values = targets.values_of(action.targets)
     if values.too_many:
         return [_TOO_MANY]
-    places = [one for one in values.places.values() if not targets.is_named(one, own)]
+    places = [one for one in values.places.values() if not one.is_named(own)]
     if _is_remote(action) and values.places:
         return [one for one in places if one.is_who or any(targets.addresses(one.shown))]
     numbers = [one for one, value in values.numbers.items() if not targets.has_number(value, own)]

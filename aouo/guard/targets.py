@@ -21,9 +21,6 @@ MOST = 400
 """Values of one call that are looked at; a call with more says nothing that anybody named."""
 ALL = 100_000
 """Values of one call that a question shows."""
-FIELD = re.compile(r"[^\W\d][\w. -]*: ")
-"""How a rule begins that names its field; what was said before rules did is asked anew."""
-EMPTY_TARGET = "-"
 _PLACE_CHARS = 80
 _TEXT_KEYS = re.compile(
     r"(?:^|_)(?:subject|title|body|content|contents|text|message|description|details|summary|"
@@ -78,6 +75,10 @@ class Target:
     def is_who(self) -> bool:
         """Whether the name of its field says that it is somebody, or a room of several."""
         return bool(_WHO_KEYS.search(self.field) or _ROOM_KEYS.search(self.field))
+
+    def is_named(self, words: str) -> bool:
+        """Whether `words`, which are normal, name it: see `_is_named`."""
+        return _is_named(self, words)
 
 
 @dataclass(slots=True)
@@ -201,7 +202,7 @@ def stands_in(place: str, words: str) -> bool:
     return _as_account(wanted, words)
 
 
-def is_named(target: Target, words: str) -> bool:
+def _is_named(target: Target, words: str) -> bool:
     """Whether `words`, which are normal, name a target. Mere letters may be a word of the sentence:
     "in general" and "my mail" name no channel and nobody."""
     plain = _plain(target.shown)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Literal, assert_never
 
 from aouo.facts.ports import ButtonSpec, Rendered
 from aouo.facts.records import ANY_TARGET
 from aouo.facts.taps import encode
-from aouo.guard.targets import EMPTY_TARGET, FIELD
 from aouo.packs.compare import Change
 from aouo.store.gates import Grant
 from aouo.words.catalogue import code, message, one_line, say, text, whole
@@ -16,6 +16,8 @@ from aouo.words.markdown.render import render
 from aouo.words.markdown.tables import LIMIT
 
 _LISTED_MAX = 12
+_FIELD = re.compile(r"-$|[^\W\d][\w. -]*: ")
+"""How a rule begins that names its field; what was said before rules did is asked anew."""
 _PLAIN_TALK = {"msg", "memory", "clarify"}
 """The tools of `core` that one line of a card stands for."""
 
@@ -189,7 +191,7 @@ def grant_line(one: Grant, mine: str) -> str:
     target = text("grants.any") if one.target == ANY_TARGET else one_line(one.target)
     if one.kind == "folder":
         target = text("grants.folder", folder=target)
-    elif one.target not in (ANY_TARGET, EMPTY_TARGET) and not FIELD.match(one.target):
+    elif one.target != ANY_TARGET and not _FIELD.match(one.target):
         target = text("grants.anew", target=target)
     line = text("grants.what", pack=one.pack, tool=one.tool, target=target)
     return text("grants.other", line=line, person=one.person) if one.person != mine else line

@@ -57,7 +57,7 @@ async def test_a_card_says_what_leaves_to_whom_why_it_asks_and_whether_ever_befo
     first = "“butler” wants to do this:\n\nmcp__errands__send_mail → ben@home.example"
     assert card.text.startswith(first)
     assert json.dumps(MAIL[1]) in card.text
-    assert "this conversation has read what others wrote (mcp:errands)" in card.text
+    assert "this conversation has read what others wrote (through “errands”)" in card.text
     assert "You were never asked about this before." in card.text
     labels = ["Allow once", "No", "Always: ben@home.example", "Why?"]
     assert [one.text for one in card.buttons] == labels

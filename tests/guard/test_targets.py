@@ -20,7 +20,6 @@ from aouo.guard.targets import (
     flat,
     has_day,
     has_number,
-    is_named,
     normal,
     rule_of,
     stands_in,
@@ -123,7 +122,7 @@ def test_what_counts_as_named(place: str, said: str, stands: bool) -> None:
     ],
 )
 def test_a_word_of_the_sentence_is_no_name(field: str, name: str, said: str, named: bool) -> None:
-    assert is_named(Target(name, "", field), normal(said)) == named
+    assert Target(name, "", field).is_named(normal(said)) == named
 
 
 @pytest.mark.parametrize(
