@@ -63,7 +63,7 @@ def uses(action: PreparedCall, own: str, kept: Iterable[str]) -> bool:
     if any(len(said & line) >= _CLOSE * len(line) for line in lines if line):
         return True
     values = targets.values_of(action.targets)
-    unsaid = [one for one in values.places.values() if not targets.stands_in(one.shown, own)]
+    unsaid = [one for one in values.places.values() if not one.is_named(own)]
     numbers = (one for one in values.numbers.values() if not targets.has_number(one, own))
     leads = bool(action.visits) or action.sink not in _FREE or _is_remote(action)
     return leads and (values.too_many or bool(unsaid) or any(True for _ in numbers))
@@ -231,7 +231,7 @@ def _is_seen(address: str, heard: Heard) -> bool:
 
 
 def _of(address: str) -> Target:
-    return Target(address, targets.rule_of(address))
+    return Target(address, f"address: {targets.rule_of(address)}")
 
 
 def _whole(action: PreparedCall) -> Target:
@@ -249,27 +249,32 @@ def _whole(action: PreparedCall) -> Target:
 def _unsaid(action: PreparedCall, own: str) -> list[Target]:
     """Return the targets that the person has not named, [] = all are.
 
-    What says nothing of where has to say something that is in their words. In a server's own world
-    only an address leads away.
+    What says nothing of where has to say what is in their words: all of it, except on a day that
+    they named. In a server's own world only an address leads away, and who is named as somebody.
     """
     values = targets.values_of(action.targets)
     if values.too_many:
         return [_TOO_MANY]
-    places = [one for one in values.places.values() if not targets.stands_in(one.shown, own)]
+    places = [one for one in values.places.values() if not one.is_named(own)]
     if _is_remote(action) and values.places:
-        return [one for one in places if any(targets.addresses(one.shown))]
+        return [one for one in places if one.is_who or any(targets.addresses(one.shown))]
     numbers = [one for one, value in values.numbers.items() if not targets.has_number(value, own)]
     if numbers:
         parts = [*values.places, *numbers]
         shown = [*(one.shown for one in values.places.values()), *numbers]
         return [Target(" · ".join(shown), " · ".join(parts))]
-    if places or values.places or values.numbers or action.sink not in ("tell", "own"):
+    if places or values.places or action.sink not in ("tell", "own"):
         return places
-    named = any(targets.stands_in(text, own) for text in values.texts)
-    if named or any(targets.has_day(day, own) for day in values.days):
+    if action.sink == "own" and values.numbers:
         return []
-    said = [*values.days, *values.texts]
-    return [Target(one, targets.normal(one)) for one in said] or [_NOTHING]
+    named = [targets.stands_in(text, own) for text in values.texts]
+    enough = any if values.days or action.sink == "own" else all
+    if (named and enough(named)) or any(targets.has_day(day, own) for day in values.days):
+        return []
+    if values.numbers and not named and not values.days:
+        return []
+    words = [*values.days, *values.texts]
+    return [Target(one, f"words: {targets.normal(one)}") for one in words] or [_NOTHING]
 
 
 def _ask(action: PreparedCall, reason: str, about: Iterable[Target | str], why: Why) -> Ask:

@@ -45,6 +45,16 @@ _ADDRESSES = re.compile(
     r"|(?<![\w.])\+?\d(?:[ ().-]{0,2}\d){8,}(?!\w))",
     re.IGNORECASE,
 )
+_WHO_KEYS = re.compile(
+    r"(?:^|_)(?:to|cc|bcc|recipients?|users?|usernames?|persons?|people|members?|contacts?|invitees?|"
+    r"participants?|attendees?|guests?|share_with|shared_with|handle|emails?)$"
+)
+_ROOM_KEYS = re.compile(
+    r"(?:^|_)(?:channels?|rooms?|groups?|chats?|spaces?|threads?|lists?|teams?|boards?|forums?)"
+    r"(?:_names?)?$"
+)
+_WORDS = re.compile(r"[^\W\d_]+(?: [^\W\d_]+)*")
+_PARTS = re.compile(r"\s*[\n\r,;]\s*")
 _TRAILING = ".,;:!?)]}>"
 _DIGITS = re.compile(r"(?<![\w.])\+?\d(?:[ ().-]{0,2}\d)*(?!\w)")
 _SCHEME = re.compile(r"\b(?:https?://)?(?:www\.(?=\w))?", re.IGNORECASE)
@@ -53,11 +63,22 @@ _NUMBER = re.compile(r"(?<![\w.])\d[\d']*(?:[.,]\d+)*")
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One place that a call leads to, as it is shown; a rule about it names `rule`: of an address
-    that is fetched or written to what stands before its query, else the place itself."""
+    """One place that a call leads to, as it is shown; a rule about it names `rule`: the field, and
+    of an address that is fetched or written to what stands before its query, else the place
+    itself. `field` is "" for what no argument says."""
 
     shown: str
     rule: str
+    field: str = ""
+
+    @property
+    def is_who(self) -> bool:
+        """Whether the name of its field says that it is somebody, or a room of several."""
+        return bool(_WHO_KEYS.search(self.field) or _ROOM_KEYS.search(self.field))
+
+    def is_named(self, words: str) -> bool:
+        """Whether `words`, which are normal, name it: see `_is_named`."""
+        return _is_named(self, words)
 
 
 @dataclass(slots=True)
@@ -95,12 +116,17 @@ def flat(payload: Mapping[str, Any]) -> str:
 def _sort(found: Values, key: str, text: str) -> None:
     if _DAY.fullmatch(text):
         found.days.append(text)
-    elif "\n" in text or len(text) > _PLACE_CHARS or _TEXT_KEYS.search(key):
+        return
+    if _TEXT_KEYS.search(key):
         found.texts.append(text)
-        for one in addresses(text):
-            found.places.setdefault(_plain(one), Target(one, rule_of(one)))
+        places = list(addresses(text))
+    elif "\n" in text or len(text) > _PLACE_CHARS:
+        places = [part for part in _PARTS.split(text) if part]
     else:
-        found.places.setdefault(_plain(text), Target(text, rule_of(text)))
+        places = [text]
+    for place in places:
+        target = Target(place, f"{key}: {rule_of(place)}", key)
+        found.places.setdefault(f"{key}: {_plain(place)}", target)
 
 
 def _leaves(key: str, value: Any) -> Iterator[tuple[str, Any]]:
@@ -174,6 +200,29 @@ def stands_in(place: str, words: str) -> bool:
             return True
         at = words.find(wanted, at + 1)
     return _as_account(wanted, words)
+
+
+def _is_named(target: Target, words: str) -> bool:
+    """Whether `words`, which are normal, name a target. Mere letters may be a word of the sentence:
+    "in general" and "my mail" name no channel and nobody."""
+    plain = _plain(target.shown)
+    if not _WORDS.fullmatch(plain):
+        return stands_in(target.shown, words)
+    before, rooms, articles, others = (
+        "|".join(map(re.escape, languages.words("spelling", key))) or "(?!)"
+        for key in ("leads", "rooms", "articles", "idioms")
+    )
+    name = rf"(?<![\w@.+/\\-]){re.escape(plain)}(?![\w@]|[./\\-]\w)"
+    marked = rf"(?:[#@'\"“„«‘`]|\b(?:{before})\s+(?:(?:{articles})\s+)?|\b(?:{rooms})\s+){name}"
+    if re.search(rf"{marked}|{name}['\"”“»’`]?[\s-]+(?:{rooms})\b", words):
+        return True
+    if _ROOM_KEYS.search(target.field):
+        return False
+    if target.is_who:
+        articles = f"{articles}|{others}"
+    elif not target.shown.islower():
+        return stands_in(target.shown, words)
+    return bool(re.search(rf"(?:^|(?<!\w)(?!(?:{articles})\s)\w+\s+|[^\w\s]\s*){name}", words))
 
 
 def _goes_on_before(before: str) -> bool:

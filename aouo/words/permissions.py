@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Literal, assert_never
 
@@ -15,6 +16,8 @@ from aouo.words.markdown.render import render
 from aouo.words.markdown.tables import LIMIT
 
 _LISTED_MAX = 12
+_FIELD = re.compile(r"-$|[^\W\d][\w. -]*: ")
+"""How a rule begins that names its field; what was said before rules did is asked anew."""
 _PLAIN_TALK = {"msg", "memory", "clarify"}
 """The tools of `core` that one line of a card stands for."""
 
@@ -188,6 +191,8 @@ def grant_line(one: Grant, mine: str) -> str:
     target = text("grants.any") if one.target == ANY_TARGET else one_line(one.target)
     if one.kind == "folder":
         target = text("grants.folder", folder=target)
+    elif one.target != ANY_TARGET and not _FIELD.match(one.target):
+        target = text("grants.anew", target=target)
     line = text("grants.what", pack=one.pack, tool=one.tool, target=target)
     return text("grants.other", line=line, person=one.person) if one.person != mine else line
 

@@ -6,7 +6,8 @@ Each sentence says what happened and what helps; none quotes an exception.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -28,6 +29,9 @@ _SHOWN_NAME_CHARS = 80
 _BUTTON_CHARS, _SOURCES_UNITS, _OUTCOME_UNITS = 40, 400, 100
 _CALL_UNITS = (3_000, 1_000, 300, 100)
 """Of the words of each call on a card, until all of it fits."""
+_ALPHABETS = frozenset(
+    ["LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC", "FULLWIDTH", "MATHEMATICAL"]
+)
 _TITLE_UNITS, _LABEL_UNITS = 200, 64
 _WISHES = {"read_file": "read", "read_document": "read", "list_dir": "see", "msg": "send"}
 
@@ -106,7 +110,37 @@ def _card(
     always = text("questions.always", names=named) if len(buttons) > 2 and "\n" in named else ""
     shown = "\n\n".join(filter(None, (calls, reasons, always)))
     why = ButtonSpec(text("questions.button-why"), encode("command", f"why {action.call_id}"))
-    return say("questions.calls", *rows, [why], pack=pack, waiting=who, calls=shown)
+    card = say("questions.calls", *rows, [why], pack=pack, waiting=who, calls=shown)
+    return replace(card, entities=tuple(_bold(card.text, [_subject(one.ask) for one in asked])))
+
+
+def _subject(ask: Ask) -> str:
+    return one_line(" · ".join(ask.subject.splitlines()), LIMIT_UNITS)
+
+
+def _bold(card: str, subjects: Sequence[str]) -> Iterator[Entity]:
+    """Set off where the calls of a card lead to, in their order."""
+    end = 0
+    for subject in filter(None, subjects):
+        if (at := card.find(f" → {subject}", end)) >= 0:
+            end = at + 3 + len(subject)
+            yield Entity("bold", utf16_len(card[: at + 3]), utf16_len(subject))
+
+
+def _mixed(subject: str) -> list[str]:
+    """Return the words of a subject that have letters of two alphabets, as to pass for another."""
+    scripts = {
+        word: {unicodedata.name(sign, "").partition(" ")[0] for sign in word if sign.isalpha()}
+        for word in subject.split()
+    }
+    return [word for word, of_word in scripts.items() if len(of_word & _ALPHABETS) > 1]
+
+
+def _source_name(label: str) -> str:
+    """Return whose words a label means, as a person reads it."""
+    kind, _, server = label.partition(":")
+    known = kind == "mcp" and server
+    return text("questions.through", server=one_line(server)) if known else one_line(label)
 
 
 def _call(asked: Asked, units: int) -> str:
@@ -114,10 +148,16 @@ def _call(asked: Asked, units: int) -> str:
     arguments."""
     action, ask, before = asked
     said = text("questions.before", count=before) if before else text("questions.never-before")
-    subject = one_line(" · ".join(ask.subject.splitlines()), LIMIT_UNITS)
+    subject = _subject(ask)
     to = f" → {subject}" if subject else ""
     last = f" {text('questions.for-good')}" if ask.for_good else ""
-    return f"{action.tool}{to}\n{_shortened(ask.arguments, units)}\n{said}{last}"
+    words = ", ".join(_mixed(subject))
+    mixed = f"\n{text('questions.mixed', words=words)}" if words else ""
+    arguments = "".join(
+        sign if sign.isprintable() or sign == "\n" else f"\\u{ord(sign):04x}"
+        for sign in ask.arguments
+    )
+    return f"{action.tool}{to}{mixed}\n{_shortened(arguments, units)}\n{said}{last}"
 
 
 def _shortened(arguments: str, units: int) -> str:
@@ -138,7 +178,7 @@ def _shortened(arguments: str, units: int) -> str:
 
 
 def _why(ask: Ask, sources: Sequence[str]) -> str:
-    named = one_block(", ".join(map(one_line, sources)), _SOURCES_UNITS) or "?"
+    named = one_block(", ".join(map(_source_name, sources)), _SOURCES_UNITS) or "?"
     match ask.why:
         case "fence":
             return text("questions.why-fence")

@@ -57,7 +57,7 @@ async def test_a_card_says_what_leaves_to_whom_why_it_asks_and_whether_ever_befo
     first = "“butler” wants to do this:\n\nmcp__errands__send_mail → ben@home.example"
     assert card.text.startswith(first)
     assert json.dumps(MAIL[1]) in card.text
-    assert "this conversation has read what others wrote (mcp:errands)" in card.text
+    assert "this conversation has read what others wrote (through “errands”)" in card.text
     assert "You were never asked about this before." in card.text
     labels = ["Allow once", "No", "Always: ben@home.example", "Why?"]
     assert [one.text for one in card.buttons] == labels
@@ -112,12 +112,14 @@ async def test_a_rule_is_shown_with_its_use_and_taken_back_in_the_chat(
         used = await bot.run(PROMPT, [READS, MAIL])
         shown = await bot.bot.ask("/grants")
         await tap(bot, shown, "Take back 1")
-        what = "“butler”, mcp__errands__send_mail: ben@home.example"
+        what = "“butler”, mcp__errands__send_mail: to: ben@home.example"
         back = await said(world, f"Taken back: {what}.")
         again = await bot.run(PROMPT, [READS, MAIL])
 
     assert (used.asked, again.asked) == ([], [[MAIL]])
-    line = "1. “butler”, mcp__errands__send_mail: ben@home.example, rules let this tool pass once"
+    line = (
+        "1. “butler”, mcp__errands__send_mail: to: ben@home.example, rules let this tool pass once"
+    )
     assert line in shown.text
     assert back
 

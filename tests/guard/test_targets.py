@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from aouo.guard.targets import (
     MOST,
+    Target,
     addresses,
     as_link,
     flat,
@@ -100,6 +101,31 @@ def test_what_counts_as_named(place: str, said: str, stands: bool) -> None:
 
 
 @pytest.mark.parametrize(
+    ("field", "name", "said", "named"),
+    [
+        ("channel", "general", "what is in my mail, in general?", False),
+        ("to", "general", "what is in my mail, in general?", False),
+        ("channel", "random", "tell me a random joke", False),
+        ("channel", "news", "any news?", False),
+        ("to", "Bill", "pay the bill", False),
+        ("category", "mail", "what is in my mail?", False),
+        ("channel", "General", "post it in 'general'", True),
+        ("channel", "general", "post it to general", True),
+        ("channel", "general", "in the general channel", True),
+        ("channel", "general", "#general: good morning", True),
+        ("room", "allgemein", "schreib es in den Kanal allgemein", True),
+        ("room", "général", "dis-le au salon général", True),
+        ("to", "bob", "tell bob that I am late", True),
+        ("to", "Bob", "Bob has to know it", True),
+        ("to", "support", "send it to the support", True),
+        ("city", "Paris", "a hotel in Paris", True),
+    ],
+)
+def test_a_word_of_the_sentence_is_no_name(field: str, name: str, said: str, named: bool) -> None:
+    assert Target(name, "", field).is_named(normal(said)) == named
+
+
+@pytest.mark.parametrize(
     ("payload", "places", "texts"),
     [
         ({"to": "ann", "body": "Dinner?"}, ["ann"], ["Dinner?"]),
@@ -109,7 +135,9 @@ def test_what_counts_as_named(place: str, said: str, stands: bool) -> None:
         ({"body": "See docs.md, and 10:30 on 2026-05-01."}, [], 1),
         ({"title": "Dinner", "start_time": "2026-05-01 09:00"}, [], ["Dinner"]),
         ({"userEmail": "a@b.example", "eventTitle": "Lunch"}, ["a@b.example"], ["Lunch"]),
-        ({"to": "x" * 200}, [], 1),
+        ({"to": "x" * 200}, ["x" * 200], 0),
+        ({"to": "mallory\neve"}, ["mallory", "eve"], 0),
+        ({"names": ", ".join(["mallory"] + ["ann"] * 30)}, ["mallory", "ann"], 0),
         ({"on": True, "off": None, "to": ""}, [], []),
     ],
 )

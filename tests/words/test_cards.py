@@ -6,7 +6,9 @@ Source: issue 44, item 2.
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -65,3 +67,27 @@ def test_a_call_of_more_places_than_a_card_holds_is_not_asked_about() -> None:
     many = _asked([f"person{n}@some.long.host.example" for n in range(500)], "hi", 1)
 
     assert approval("g", [many], ("mcp:box",), None)[1] == 0
+
+
+@pytest.mark.parametrize(
+    ("to", "mixed"),
+    [("tom@home.example", False), ("tоm@home.example", True), ("вася@почта.рф", False)],
+)
+def test_letters_of_two_alphabets_are_told(to: str, mixed: bool) -> None:
+    card, _ = approval("g", [_asked([to], "hi", 1)], ("mcp:box",), None)
+
+    assert (f"Written with letters of two alphabets: {to}" in card.text) == mixed
+    assert "(through “box”)" in card.text
+    assert "mcp:" not in card.text
+
+
+def test_marks_of_direction_are_shown_as_such_and_targets_are_bold() -> None:
+    mail = _asked(["tom@home.example"], "hi", 1)
+    raw = '{"body": "\u202eevil\u2066 \U0001f600"}'
+    mail = mail._replace(ask=replace(mail.ask, arguments=raw))
+    card, _ = approval("g", [mail, _asked(["😀@b.example"], "x", 2)], ("mcp:box",), None)
+    utf16 = card.text.encode("utf-16-le")
+    bold = [utf16[2 * one.offset :][: 2 * one.length].decode("utf-16-le") for one in card.entities]
+
+    assert "\\u202eevil\\u2066 \U0001f600" in card.text
+    assert [one.partition(" · ")[0] for one in bold] == ["tom@home.example", "😀@b.example"]

@@ -78,6 +78,8 @@ Words: TypeAlias = Literal["others", "mine"]
 Call = Callable[[str, Mapping[str, Any]], Awaitable[Answer]]
 """Calls a tool by the server's own name for it. Raises `ToolFailed`, also as `OutcomeUnknown`."""
 
+_PART = re.compile(r"[/=&#%\\]|^\?|\d")
+
 
 def prefix(server: str) -> str:
     """Return how the names of a server's tools begin; no prefix begins with another one."""
@@ -219,10 +221,15 @@ def _sink(item: Offered) -> Sink:
 
 
 def links_in(wish: RawArguments) -> list[str]:
-    """Return the values that are addresses, which whoever gets them may fetch; however nested."""
+    """Return the values that are addresses, which whoever gets them may fetch; however nested.
+
+    Beside an address, a path, a query or anything else with digits is a part of what is fetched.
+    """
     values = values_of(wish.model_extra or {})
-    places = (one.shown for one in values.places.values())
-    return [*filter(as_link, places), *filter(as_link, values.texts)]
+    texts = [*(place.shown for place in values.places.values()), *values.texts]
+    links = list(filter(as_link, texts))
+    parts = [text for text in texts if _PART.search(text) and text not in links] if links else []
+    return [*links, *parts]
 
 
 def _name(server: str, name: str, taken: Mapping[str, object]) -> str:
