@@ -72,7 +72,8 @@ def said_after(tx: Tx, session_id: str, after: int, limit: int) -> list[tuple[in
     of tools, and without what began by itself: nobody said that."""
     rows = tx.all(
         "SELECT id, role, text, turn_id FROM messages WHERE session_id = ? AND visible = 1 "
-        "AND id > ? AND role <> 'tool' AND text <> '' AND turn_id NOT LIKE 'report:%' ORDER BY id LIMIT ?",
+        "AND id > ? AND role <> 'tool' AND text <> '' AND turn_id NOT LIKE 'report:%' "
+        "ORDER BY id LIMIT ?",
         session_id,
         after,
         limit,
