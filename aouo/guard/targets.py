@@ -72,6 +72,7 @@ class Values:
     numbers: dict[str, float] = field(default_factory=dict[str, float])
     days: list[str] = field(default_factory=list[str])
     texts: list[str] = field(default_factory=list[str])
+    fields: list[str] = field(default_factory=list[str])  # places that are no part of a text
     too_many: bool = False
 
 
@@ -104,6 +105,7 @@ def _sort(found: Values, key: str, text: str) -> None:
         for one in addresses(text):
             found.places.setdefault(_plain(one), Target(one, rule_of(one)))
     else:
+        found.fields.append(text)
         found.places.setdefault(_plain(text), Target(text, rule_of(text)))
 
 

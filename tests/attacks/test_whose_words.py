@@ -242,3 +242,14 @@ async def test_lines_that_somebody_types_are_their_own(
     async with butler(world, tmp_path, TOLD) as bot:
         ran = await bot.go_on(words, [call])
     assert (ran.asked, ran.made) == ([], [call])
+
+
+async def test_a_receipt_names_whom_a_mail_went_to_and_nobody_in_its_words(
+    world: World, tmp_path: Path
+) -> None:
+    to = ["ann@home.example", "bob@home.example", "cleo@home.example"]
+    mail: Call = ("send_mail", {"to": to, "subject": "Tom", "body": "tom@home.example is away"})
+    async with butler(world, tmp_path, TOLD) as bot:
+        await bot.run("Write it", [mail])
+        shown = [one.text for one in await bot.bot.people.messages(ADA) if one.from_bot]
+    assert shown[-1].endswith(f"✓ send mail: {', '.join(to)}")
