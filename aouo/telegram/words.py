@@ -49,9 +49,8 @@ def _with_quotes(text: str, entities: Sequence[telegram.MessageEntity]) -> str:
     for entity in sorted(entities, key=lambda one: -one.offset):
         if entity.type.endswith("blockquote"):
             start, end = 2 * entity.offset, 2 * (entity.offset + entity.length)
-            lines = units[start:end].decode("utf-16-le", "replace").split("\n")
-            quoted = "\n".join(f"> {line}" for line in lines)
-            units = units[:start] + quoted.encode("utf-16-le") + units[end:]
+            quoted = units[start:end].decode("utf-16-le", "replace").replace("\n", "\n> ")
+            units = units[:start] + f"> {quoted}".encode("utf-16-le") + units[end:]
     return units.decode("utf-16-le", "replace")
 
 
