@@ -187,6 +187,7 @@ def _notes(shared: Shared, generations: Generations, inbox: Inbox) -> dict[str, 
         may=may,
         left=partial(left, "journal"),
         enabled=lambda: generations.now.memory.journal,
+        owner=lambda: generations.now.owner.id,
     )
     consolidating = Consolidating(
         database=shared.database,

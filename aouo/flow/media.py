@@ -20,9 +20,10 @@ from aouo.facts.events import Album, Attached, Inbound
 from aouo.facts.work import KeptFile
 from aouo.guard.paths import holds_a_path
 from aouo.guard.sent_files import FOLDER, READERS
+from aouo.guard.targets import as_said
 from aouo.plumbing import magic
 from aouo.plumbing.trees import remove as removed
-from aouo.plumbing.web.envelope import said_by, untrusted
+from aouo.plumbing.web.envelope import untrusted
 
 _QUOTA_BYTES = 2_000_000_000
 """All files together; above it the oldest go, whatever their age."""
@@ -136,7 +137,7 @@ def words_of(
     History keeps exactly this: of a picture itself it keeps nothing.
     """
     parts = content.parts if isinstance(content, Album) else ()
-    lines = [line for part in parts for line in (*part.about, said_by(part.theirs, part.text))]
+    lines = [line for part in parts for line in (*part.about, as_said(part.theirs, part.text))]
     lines += content.about
     captioned = [item for item in content.items if item.caption]
     several = len(captioned) > 1
@@ -153,9 +154,9 @@ def words_of(
             own = item.kind == "voice" and not item.theirs
             lines.append(one.text if own else untrusted(one.text, item.theirs or item.kind))
         if several and item.caption:
-            lines.append(said_by(_captioned_by(item), item.caption))
+            lines.append(as_said(_captioned_by(item), item.caption))
     if said and not several:
-        lines.append(said_by(next(map(_captioned_by, captioned), ""), said))
+        lines.append(as_said(next(map(_captioned_by, captioned), ""), said))
     return "\n".join(lines)
 
 

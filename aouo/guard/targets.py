@@ -13,15 +13,19 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any, cast
 
 from aouo.facts import languages
+from aouo.plumbing.web.envelope import said_by
 
 MOST = 400
 """Values of one call that are looked at; a call with more says nothing that anybody named."""
 ALL = 100_000
 """Values of one call that a question shows."""
 _PLACE_CHARS = 80
+_PASTED = "pasted text"
+_PASTED_LINES, _PASTED_CHARS, _OWN_LINE_CHARS = 3, 500, 200
 _TEXT_KEYS = re.compile(
     r"(?:^|_)(?:subject|title|body|content|contents|text|message|description|details|summary|"
     r"note|notes|comment|caption|reason|location|venue|prompt|html|markdown|say|sql|data)$"
@@ -89,6 +93,7 @@ class Values:
     numbers: dict[str, float] = field(default_factory=dict[str, float])
     days: list[str] = field(default_factory=list[str])
     texts: list[str] = field(default_factory=list[str])
+    fields: list[str] = field(default_factory=list[str])  # places that are no part of a text
     too_many: bool = False
 
 
@@ -120,10 +125,10 @@ def _sort(found: Values, key: str, text: str) -> None:
     if _TEXT_KEYS.search(key):
         found.texts.append(text)
         places = list(addresses(text))
-    elif "\n" in text or len(text) > _PLACE_CHARS:
-        places = [part for part in _PARTS.split(text) if part]
     else:
-        places = [text]
+        apart = "\n" in text or len(text) > _PLACE_CHARS
+        places = [part for part in _PARTS.split(text) if part] if apart else [text]
+        found.fields += places
     for place in places:
         target = Target(place, f"{key}: {rule_of(place)}", key)
         found.places.setdefault(f"{key}: {_plain(place)}", target)
@@ -154,6 +159,30 @@ def addresses(text: str) -> Iterator[str]:
     """Find the addresses and accounts in a text: of pages, hosts, mail, people, banks, phones."""
     for match in _ADDRESSES.finditer(_DAY.sub(" ", text)):
         yield match[0].rstrip(_TRAILING)
+
+
+def as_said(theirs: str, text: str) -> str:
+    """Return a message's words as a model reads them: those of others between marks, and what its
+    sender pasted: lines behind ">", and a text of several lines that is long or holds an address,
+    but for a line of their own above it and below it."""
+    lines = text.strip().splitlines()
+    if theirs or len(lines) < 2:
+        return said_by(theirs, text)
+    told = lines[0].rstrip().endswith((":", "\uff1a"))
+    first = int(told or _is_own(lines[0]))
+    last = len(lines) - int(_is_own(lines[-1]) and not lines[-2].strip())
+    inner = "\n".join(lines[first:last])
+    several = sum(map(bool, map(str.strip, lines))) >= _PASTED_LINES - told
+    if several and (len(inner) > _PASTED_CHARS or any(addresses(inner))):
+        return "\n".join((*lines[:first], said_by(_PASTED, inner), *lines[last:]))
+    groups = groupby(lines, lambda line: _PASTED if line.lstrip().startswith(">") else "")
+    return "\n".join(said_by(source, "\n".join(group)) for source, group in groups)
+
+
+def _is_own(line: str) -> bool:
+    """Whether the line above or below what is pasted may be its sender's own."""
+    quoted = line.lstrip().startswith(">")
+    return len(line) <= _OWN_LINE_CHARS and not quoted and not any(addresses(line))
 
 
 def as_link(text: str) -> bool:

@@ -11,6 +11,7 @@ from aouo.facts import commands, events
 from aouo.facts.address import Lane
 from aouo.facts.taps import Tap
 from aouo.facts.work import Act
+from aouo.guard.targets import as_said
 from aouo.plumbing.web.envelope import said_by
 from aouo.queue import lexer
 from aouo.queue.lexer import Installed, Phrased, pack_of
@@ -230,13 +231,13 @@ def _phrase(
 def _words(content: events.Text) -> str:
     """Return a text as its turn reads it; forwarded words stand between marks."""
     parts = content.parts or (events.Part(0, content.text, content.about, content.theirs),)
-    return "\n".join((*content.about, *(said_by(part.theirs, part.text) for part in parts)))
+    return "\n".join((*content.about, *(as_said(part.theirs, part.text) for part in parts)))
 
 
 def _command(name: str, rest: str, active_pack: str, installed: Installed) -> Decision:
     entry = commands.COMMANDS.get(name)
     if entry is not None:
-        return _obeyed(entry, rest, _turn(rest, active_pack, installed))
+        return _obeyed(entry, rest, _turn(as_said("", rest), active_pack, installed))
     for spelled in (name, name.replace("-", "_")):
         if takes := installed.commands.get(spelled):
             return _split(spelled, rest, takes)
@@ -244,7 +245,10 @@ def _command(name: str, rest: str, active_pack: str, installed: Installed) -> De
             return _acting(action, f"/{name} {rest}".strip(), {"": rest} if rest else {})
         if skill := installed.skills.get(spelled):
             return _hinted(
-                commands.TurnHints(f"/{name} {rest}".strip(), skill), active_pack, installed, name
+                commands.TurnHints(f"/{name} {as_said('', rest)}".strip(), skill),
+                active_pack,
+                installed,
+                name,
             )
     return RefuseCommand(name)
 

@@ -28,7 +28,7 @@ from aouo.memory.keeping import Keeping
 from aouo.plumbing.logs import log
 from aouo.plumbing.web.envelope import said_by, source_in, still_untrusted
 from aouo.schedules.ticking import RunEnd
-from aouo.store import jobs, journal, sessions
+from aouo.store import jobs, journal, sessions, turns
 from aouo.store.database import Database, Tx
 from aouo.store.journal import Owed
 
@@ -59,6 +59,7 @@ class Journaling:
     may: _May
     left: _Left
     enabled: Callable[[], bool]
+    owner: Callable[[], str]
 
     async def run(self) -> None:
         """Look for what is due, for ever."""
@@ -82,25 +83,27 @@ class Journaling:
                 continue
             more = iso(now + GAP) if len(said) == _MESSAGES_AT_ONCE else ""
             journal.ask(tx, wanted.session_id, said[-1][0], more)
-            source = ", ".join(sessions.named(tx, wanted.session_id).sources)
-            found.append(_look_at(wanted, said, source, now, max(0, self.left(tx))))
+            inbound, theirs = wanted.inbound, dict[str, str]()
+            if inbound.chat_kind != "private":
+                own = (inbound.person.id, self.owner())
+                theirs = turns.of_others(tx, wanted.session_id, own)
+            read = sessions.named(tx, wanted.session_id).sources
+            source = ", ".join(dict.fromkeys((*read, *theirs.values())))
+            who = {"user": "the person", "assistant": "you"}
+            lines = [
+                f"{number}, {who[role]}: "
+                f"{_quoted(text, source if role == 'assistant' else theirs.get(turn, ''))}"
+                for number, role, text, turn in said
+            ]
+            found.append(_look_at(wanted, lines, now, max(0, self.left(tx))))
         return found
 
 
 def _look_at(
-    wanted: journal.ToNote,
-    said: Sequence[tuple[int, str, str]],
-    source: str,
-    now: datetime,
-    tokens_max: int,
+    wanted: journal.ToNote, lines: Sequence[str], now: datetime, tokens_max: int
 ) -> Inbound:
-    """Return the look at what was said; answers may repeat the words of `source`."""
+    """Return the look at what was said, a line each."""
     mark = ulid()
-    who = {"user": "the person", "assistant": "you"}
-    lines = [
-        f"{number}, {who[role]}: {_quoted(text, source if role == 'assistant' else '')}"
-        for number, role, text in said
-    ]
     content = Triggered(
         trigger=wanted.session_id,
         name="journal",

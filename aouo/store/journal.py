@@ -67,17 +67,18 @@ def due(tx: Tx, now: str, furthest: str, limit: int) -> list[ToNote]:
     ]
 
 
-def said_after(tx: Tx, session_id: str, after: int, limit: int) -> list[tuple[int, str, str]]:
-    """Return (id, role, text) of the oldest `limit` messages after `after`, without results of
-    tools, and without what began by itself: nobody said that."""
+def said_after(tx: Tx, session_id: str, after: int, limit: int) -> list[tuple[int, str, str, str]]:
+    """Return (id, role, text, turn) of the oldest `limit` messages after `after`, without results
+    of tools, and without what began by itself: nobody said that."""
     rows = tx.all(
-        "SELECT id, role, text FROM messages WHERE session_id = ? AND visible = 1 AND id > ? "
-        "AND role <> 'tool' AND text <> '' AND turn_id NOT LIKE 'report:%' ORDER BY id LIMIT ?",
+        "SELECT id, role, text, turn_id FROM messages WHERE session_id = ? AND visible = 1 "
+        "AND id > ? AND role <> 'tool' AND text <> '' AND turn_id NOT LIKE 'report:%' "
+        "ORDER BY id LIMIT ?",
         session_id,
         after,
         limit,
     )
-    return [(row["id"], row["role"], row["text"]) for row in rows]
+    return [(row["id"], row["role"], row["text"], row["turn_id"]) for row in rows]
 
 
 def ask(tx: Tx, session_id: str, upto: int, due: str) -> None:

@@ -6,6 +6,7 @@ Source: core.telegram.org/bots/api#message.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any, TypeAlias
@@ -37,9 +38,20 @@ _UNTYPICAL = re.compile(r"[^\w.+/;= -]", re.ASCII)
 def text_of(message: telegram.Message) -> str | None:
     """Return the words that the message is, None = it is something else."""
     if message.text is not None:
-        return message.text
+        return _with_quotes(message.text, message.entities)
     found = message.api_kwargs.get(_RICH)
     return rich.text_of(found) if found else None
+
+
+def _with_quotes(text: str, entities: Sequence[telegram.MessageEntity]) -> str:
+    """Return a text with ">" before each line that its writer made a quote."""
+    units = text.encode("utf-16-le")
+    for entity in sorted(entities, key=lambda one: -one.offset):
+        if entity.type.endswith("blockquote"):
+            start, end = 2 * entity.offset, 2 * (entity.offset + entity.length)
+            quoted = units[start:end].decode("utf-16-le", "replace").replace("\n", "\n> ")
+            units = units[:start] + f"> {quoted}".encode("utf-16-le") + units[end:]
+    return units.decode("utf-16-le", "replace")
 
 
 def mentions(message: telegram.Message) -> set[str]:

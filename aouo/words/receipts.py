@@ -147,14 +147,18 @@ def _of_rows(how: str, table: str, count: int) -> str:
 
 
 def _called(effect: Effect, given: _Arguments, library: Library, language: str) -> str:
-    """Return the name of an action as its pack says it, or of a tool, with where it leads."""
+    """Return the name of an action as its pack says it, or of a tool, with where it
+    leads: places in its texts are only spoken of."""
     owner, _, name = effect.name.rpartition("__")
     pack = library.get(owner)
     if pack and (action := pack.declared.actions.get(name)):
         return _short(pack.said(language, action.title))
     title = _short(name.replace("_", " ").replace("-", " "))
-    places = [one.shown for one in values_of(given).places.values()][:2]
-    to = ", ".join(_short(place) for place in places)
+    places = list(dict.fromkeys(values_of(given).fields))
+    shown = [one_line(place, 2 * _NAME_CHARS) for place in places[:_MOST]]
+    if more := len(places) - len(shown):
+        shown.append(text("receipts.more", count=more))
+    to = ", ".join(shown)
     return text("receipts.called-to", what=title, to=to) if to else title
 
 

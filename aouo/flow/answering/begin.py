@@ -23,7 +23,7 @@ from aouo.flow.intake import Audience, Intake, has_files
 from aouo.flow.media import openers_of
 from aouo.flow.replies import Replies
 from aouo.outbound import payloads
-from aouo.plumbing.web.envelope import sources_in
+from aouo.plumbing.web.envelope import of_others, sources_in
 from aouo.queue import gathering
 from aouo.queue.decide import RunTurn
 from aouo.queue.running import Running, StopReason
@@ -38,22 +38,32 @@ _MESSAGES_MAX = 40
 
 
 class OtrMemory:
-    """Session → what its last turns said off the record; the first one on the record ends it."""
+    """Session → what its last turns said off the record, and whose words they had read; the first
+    one on the record ends it."""
 
     def __init__(self) -> None:
-        self._said: dict[str, list[Message]] = {}
+        self._turns: dict[str, list[tuple[Facts, str, str, Sequence[str]]]] = {}
 
-    def of(self, facts: Facts) -> Sequence[Message]:
+    def of(self, facts: Facts, owner: str) -> tuple[Sequence[Message], Sequence[str]]:
+        """Return what a turn holds of those before, and whose words that brings to it; `owner` as
+        in `begin`."""
         if not facts.off_record:
-            self._said.pop(facts.session_id, None)
-        return tuple(self._said.get(facts.session_id, ()))
+            self._turns.pop(facts.session_id, None)
+        messages, sources = list[Message](), list[str]()
+        own = (facts.person.id, owner)
+        for before, said, answer, read in self._turns.get(facts.session_id, ()):
+            is_own = facts.chat_kind == "private" or before.person.id in own
+            theirs = () if is_own else (f"a message of {before.person.name or before.person.id}",)
+            messages += (UserSaid(of_others(said, theirs)), AssistantSaid(answer))
+            sources += (*read, *theirs)
+        return messages, sources
 
-    def add(self, facts: Facts, said: str, answer: str) -> None:
+    def add(self, facts: Facts, said: str, answer: str, sources: Iterable[str]) -> None:
         """Remember one answered turn, if it was off the record."""
         if facts.off_record:
-            kept = self._said.setdefault(facts.session_id, [])
-            kept += (UserSaid(said), AssistantSaid(answer))
-            del kept[:-_MESSAGES_MAX]
+            before = self._turns.setdefault(facts.session_id, [])
+            before.append((facts, said, answer, tuple(sources)))
+            del before[: -_MESSAGES_MAX // 2]
 
 
 _MISSED = "a file could not be taken in"

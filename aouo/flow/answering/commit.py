@@ -101,7 +101,8 @@ class Commit:
             shown = await self._write(turn, ended, filled)
         self.forget(turn.job)
         if isinstance(ended, Ack):
-            self.otr_memory.add(turn.ctx.facts, said_by_person(turn.ctx), ended.text)
+            said, read = said_by_person(turn.ctx), turn.ctx.sources
+            self.otr_memory.add(turn.ctx.facts, said, ended.text, read)
         ms = (time.perf_counter() - begun_s) * 1000
         command, now = turn.plan.slash_name, stamp(self.clock)
         tell(self.bus, turn.ctx, ended, command=command, shown=shown, ms=ms, now=now)

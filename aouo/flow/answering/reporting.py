@@ -31,7 +31,7 @@ from aouo.outbound.clean import without_secrets
 from aouo.outbound.payloads import is_among, messages_of_answer, with_tail
 from aouo.plumbing.logs import log
 from aouo.plumbing.parts import Bus
-from aouo.plumbing.web.envelope import sources_in, unmarked, untrusted
+from aouo.plumbing.web.envelope import of_others, sources_in, unmarked, untrusted
 from aouo.queue import gathering
 from aouo.queue.running import StopReason
 from aouo.schedules.ticking import RunEnd, Settle
@@ -193,7 +193,7 @@ class Bringing:
         about = sentences.run_in_history(report.name, report.prompt, by_command=by_command)
         told = report.text or sentences.run_sent_in_history()
         if source := self._source(tx, report):
-            told = untrusted(told, source)
+            about, told = of_others(about, (source,)), untrusted(told, source)
             sessions.read(tx, sessions.named(tx, session_id), sources_in(told))
         turns.append_report(tx, session_id, report.turn_id, about, told, now)
         sessions.touch(tx, session_id, now)

@@ -239,6 +239,7 @@ class Turns:
                 toolbox.reveal((RESULT_READ,))
             return outcome
 
+        recalled, sources = self.otr_memory.of(facts, owner.id)
         ctx = TurnContext(
             facts,
             pack,
@@ -250,9 +251,10 @@ class Turns:
             judge=judge,
             call_tool=call_tool,
             day=generation.quota.day(),
-            recalled=self.otr_memory.of(facts),
+            recalled=recalled,
             publish=self.bus.publish,
         )
+        ctx.reads(sources)
         journal = Journal(database=self.database, clock=self.clock, job=job)
         return Turn(job, generation, ctx, view, Calls(journal=journal), planned, person_wait.ask)
 

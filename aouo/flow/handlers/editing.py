@@ -22,9 +22,10 @@ from aouo.facts.taps import Tap, encode
 from aouo.facts.transcript import UserSaid
 from aouo.facts.work import Asked, Delivery, Job
 from aouo.flow.replies import Replies, Said
+from aouo.guard.targets import as_said
 from aouo.outbound.outbox import Outbox
 from aouo.plumbing.logs import log
-from aouo.plumbing.web.envelope import said_by
+from aouo.plumbing.web.envelope import said_by, sources_in
 from aouo.queue import joining, lexer
 from aouo.store import chats, contents, deliveries, edits, gone, jobs, off_record, sessions, turns
 from aouo.store.database import Database, Tx
@@ -162,7 +163,9 @@ class Editing:
 
         def write(tx: Tx) -> list[str]:
             jobs.check_claim(tx, job)
-            lines = [history.edited(said) for said, _ in edits.untold(tx, job.id)]
+            lines = [history.edited(as_said("", said)) for said, _ in edits.untold(tx, job.id)]
+            if ctx.reads(sources_in("\n".join(lines))) and not ctx.facts.off_record:
+                sessions.label(tx, ctx.facts.session_id, tuple(ctx.sources))
             for line in lines:
                 turns.record_line(tx, ctx.facts, line, now)
             edits.forget_untold(tx, job.id)
