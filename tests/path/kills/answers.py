@@ -320,6 +320,27 @@ class AndStopped(Scenario):
         return [*found, f"the chat shows {shown}"] if found else []
 
 
+class DraftStopped(AndStopped):
+    """The answer has begun to grow as a draft when the person has enough of it."""
+
+    def prepare(self, here: Place) -> None:
+        DRAFTED.prepare(here)
+
+    async def person(self, here: Place) -> None:
+        await here.emulator.client.say(ADA, ADA, self.said[0])
+        await DRAFTED.until_drafted(here, OFTEN[:20])
+        await here.emulator.client.say(ADA, ADA, "/stop")
+
+    async def problems(self, here: Place) -> list[str]:
+        seen = await here.emulator.client.act("view", user=ADA, chat=ADA)
+        left = seen["open"]["draft"]
+        problems = await super().problems(here)
+        return [*problems, f"a draft stays: {left}"] if left else problems
+
+
+DRAFTED = Drafted()
+
+
 class BehindAWebhook(Scenario):
     """The plainest one, but Telegram brings it."""
 
@@ -419,5 +440,6 @@ ROWS = {
         at=range(1 + START_UP, 44, 3),
     ),
     "a stop by its person": Row(AndStopped(answers=(OFTEN,)), at=range(14, 46)),
+    "a stop of a draft": Row(DraftStopped(answers=(OFTEN,)), at=range(14, 46, 4)),
     "a message behind a webhook": Row(BehindAWebhook(), at=range(2, 32, 3)),
 }
