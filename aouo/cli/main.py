@@ -6,6 +6,7 @@ import errno
 import importlib
 import json
 import os
+import sqlite3
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
@@ -69,6 +70,11 @@ class Verbs(click.Group):
                 raise
             where = os.fsdecode(error.filename) if error.filename else "The disk of the home"
             click.echo(f"{where}: {error.strerror}.", err=True)
+            ctx.exit(3)
+        except sqlite3.Error as error:
+            click.echo(
+                f"A database of the home cannot be used: {error}. See aouo doctor.", err=True
+            )
             ctx.exit(3)
 
 

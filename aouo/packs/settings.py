@@ -90,7 +90,7 @@ class Kept:
             return {one: dict[str, Any](kept[one]) for one in ("settings", "secrets")}
         except FileNotFoundError:
             return {"settings": {}, "secrets": {}}
-        except (OSError, ValueError, LookupError, TypeError) as error:
+        except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
             log.error("pack_settings_unreadable", pack=pack, error=repr(error))
             return None
 

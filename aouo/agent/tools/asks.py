@@ -33,6 +33,7 @@ from aouo.plumbing.web.addresses import Permits
 from aouo.plumbing.web.client import MAX_BYTES, Web
 
 _SENT_MOST, _SENT_CHARS = 10, 20_000
+_LETTER_CHARS = 24
 _LOOKS = ("select", "with", "values", "explain")
 _SECRET_URL = re.compile(
     r"https://[^/?#{}\\]+(?:[/?](?:[^#{}%]|%[0-9a-f]{2}|\{secret\})*)?", re.IGNORECASE
@@ -159,12 +160,15 @@ class _Call:
         try:
             permits = Permits(self.pack.name, hosts)
             ask = self.asking.web.ask
-            status, text = await ask(url, permits, _page, wanted, https=bool(name))
+            status, text, cut = await ask(url, permits, _page, wanted, https=bool(name))
         except ToolFailed as error:
             raise ToolFailed(
                 _SECRET_REFUSED if name else self.without_secrets(str(error))
             ) from None
-        return [status, self.without_secrets(text)]
+        text = await asyncio.to_thread(self.without_secrets, text)
+        # A secret may begin where a body is cut, each letter of it written by its number.
+        rest = _LETTER_CHARS * max(map(len, self._seen), default=0) if cut else 0
+        return [status, text[: len(text) - rest]]
 
     async def _secret(self, name: str, *, wire: bool = False) -> str:
         declared = self.pack.manifest.secrets.get(name)
@@ -205,12 +209,12 @@ def _bound(params: object) -> Any:
     return ()
 
 
-async def _page(answer: Any, url: object) -> tuple[int, str]:
+async def _page(answer: Any, url: object) -> tuple[int, str, bool]:
     del url
     body = await answer.content.read(MAX_BYTES)
     while len(body) < MAX_BYTES and (more := await answer.content.read(MAX_BYTES - len(body))):
         body += more
-    return answer.status, text_of(body, answer.charset or "")
+    return answer.status, text_of(body, answer.charset or ""), len(body) == MAX_BYTES
 
 
 def drawn(chart: Mapping[str, Any], folder: Path) -> Path:

@@ -45,6 +45,8 @@ _ATTRIBUTES = (
     *("chmod", "fchmod", "fchmodat", "fchmodat2"),
     *("utime", "utimes", "futimesat", "utimensat"),
 )
+_TIMES = {"utime": 0, "utimes": 0, "futimesat": 1, "utimensat": 1}
+"""The position of the path among a call's arguments; its times come next."""
 _SET_FLAGS = (0x40086602, 0x40046602, 0x401C5820)  # FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR
 # Files of root's ordinary user are stored as root's, so none may be set-user-ID or set-group-ID.
 _MODES = {
@@ -95,6 +97,7 @@ def program(*, network: bool, files: bool, signals: bool) -> bytes:
     code += _returns(numbers, denied, errno.EPERM)
     # A filter cannot see their flags and modes; it can see those of `clone` and `openat`.
     code += _returns(numbers, ("clone3", "openat2"), errno.ENOSYS)
+    code += _times(numbers) if files else []
     # These succeed without effect, so that copying a file with its times and mode still works.
     code += _returns(numbers, _ATTRIBUTES, 0) if files else []
     code += _modes(numbers)
@@ -103,6 +106,18 @@ def program(*, network: bool, files: bool, signals: bool) -> bytes:
     flags = [_step(_LOAD, _ARG0_AT), _step(_ANY_BIT, _NEW_NAMESPACES, 0, 1), _refuse()]
     code += _only(numbers["clone"], flags)
     return b"".join([*code, _step(_RETURN, _ALLOW)])
+
+
+def _times(numbers: Mapping[str, int]) -> list[bytes]:
+    """Let no path's time be set to now: `touch` takes a success for a file that it could make."""
+    found: list[bytes] = []
+    for name in filter(numbers.get, _TIMES):
+        path = _ARG0_AT + _TIMES[name] * _ARG_BYTES
+        is_now = [_step(_LOAD, path + _ARG_BYTES), _step(_EQUAL, 0, 0, 3)]
+        is_path = [_step(_LOAD, path), _step(_EQUAL, 0, 1, 0)]
+        missing = _step(_RETURN, _ERRNO | errno.ENOENT)
+        found += _only(numbers[name], [*is_now, *is_path, missing])
+    return found
 
 
 def _modes(numbers: Mapping[str, int]) -> list[bytes]:

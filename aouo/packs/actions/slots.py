@@ -13,6 +13,7 @@ back reads as itself. Rules where words leave something open:
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -191,8 +192,8 @@ def _money(text: str, here: Here) -> Money:
 
 def _number(text: str, here: Here) -> float:
     value = numbers.numeral(text.lstrip("+-"), here.language)
-    if value is None:
-        raise Misread("no-number", text=text)
+    if value is None or not math.isfinite(value):
+        raise Misread("no-number", text=text[:40])
     return float(-value if text.startswith("-") else value)
 
 

@@ -18,6 +18,7 @@ from aouo.packs.format.manifest import Manifest, Permissions, Secret
 from aouo.packs.load import Pack
 from aouo.packs.settings import Kept
 from aouo.plumbing.web.certificates import _besides
+from aouo.plumbing.web.client import MAX_BYTES
 from tests.fakes.clock import FastClock
 from tests.fakes.tls_server import context_of, make
 from tests.fakes.web_server import Answer, Names, WebServer, web_of
@@ -132,3 +133,20 @@ async def test_a_header_of_two_lines_is_refused(tmp_path: Path, tls: ssl.SSLCont
                 await asked(tmp_path, site, url, headers={"X": text})
 
     assert not site.requests
+
+
+@pytest.mark.parametrize("written", [KEY, "".join(f"&#x{ord(sign):06x};" for sign in KEY)])
+@pytest.mark.parametrize("shown", [3, 8, 12])
+async def test_a_body_that_is_cut_within_a_secret_ends_before_it(
+    tmp_path: Path, tls: ssl.SSLContext, written: str, shown: int
+) -> None:
+    """A part of it is no secret that could be found. Source: issue 44, 14."""
+    part = written[: len(written) * shown // len(KEY)]
+    async with WebServer(tls) as site:
+        body = "x" * (MAX_BYTES - len(part)) + written
+        site.pages["/"] = Answer(body.encode(), "text/plain")
+        status, text = await asked(tmp_path, site, f"https://news.test:{site.port}/")
+
+    assert status == 200
+    assert set(text) == {"x"}
+    assert len(text) > MAX_BYTES - 1_000

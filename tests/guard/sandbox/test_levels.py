@@ -89,6 +89,8 @@ def test_a_bubblewrap_that_fails_is_not_used_and_says_why(
         (Bubblewrap("bwrap", 0, ()), "programs are not limited (no Landlock)", ""),
         (Landlock(7, True, ()), "Landlock 7: files, network, processes", "Install bubblewrap"),
         (Landlock(3, False, ()), "there is no network for any tool", "Install bubblewrap"),
+        (Landlock(3, False, ()), "times and modes of files stay as they are", ""),
+        (Landlock(7, True, ()), "times and modes of files stay as they are", ""),
         (Unconfined(), "off: tools of packs run unconfined", "security.sandbox"),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from structlog.testing import capture_logs
@@ -10,7 +11,7 @@ from structlog.testing import capture_logs
 from aouo.app.status import state_of
 from aouo.guard.sandbox.levels import Refused
 from tests.fakes.model_server import Body, Reply, Says, unavailable, words_of
-from tests.guard.sandbox.places import processes, until_gone
+from tests.guard.sandbox.places import HERE, processes, until_gone
 from tests.path.looking import asked, cut_off, eventually, said, settled
 from tests.path.world import ADA, BEN, Running, World
 
@@ -102,6 +103,47 @@ async def test_a_file_counts_as_soon_as_it_is_saved_and_is_in_help_and_menu(
     assert answer.text == "All quiet."
     assert "/brief" in told.text
     assert rows[-1]["text"] == "Sum up my day, please: in rhyme."
+
+
+def names(folder: Path) -> set[str]:
+    return {entry.name for entry in folder.iterdir()}
+
+
+WRITES = """#!/bin/sh
+touch "$WORKSPACE/made" 2>/dev/null && echo "touched"
+(echo x > "$WORKSPACE/made") 2>/dev/null && echo "made"
+(echo x >> "$0") 2>/dev/null && echo "added"
+rm -f "$0" 2>/dev/null && echo "removed"
+mv "$0" "$0.moved" 2>/dev/null && echo "moved"
+ln -s / "$WORKSPACE/link" 2>/dev/null && echo "linked"
+mkdir "$WORKSPACE/folder" 2>/dev/null && echo "a folder"
+(true > "$0") 2>/dev/null && echo "emptied"
+python3 -c 'import pathlib; pathlib.Path("made").touch()' 2>/dev/null && echo "touched by python"
+cd "$TMPDIR" && python3 -c 'import pathlib; pathlib.Path("made").touch()' && touch made more &&
+[ -f made ] && [ -f more ] && cp made copy && echo "temporary"
+exit 0
+"""
+
+
+@pytest.mark.parametrize("base", ["", "/dev/shm", "/var/tmp"])
+@pytest.mark.parametrize("level", HERE)
+async def test_a_script_writes_nothing_in_its_folder_and_is_not_told_that_it_did(
+    world: World, level: str, base: str
+) -> None:
+    """At each level of this machine, wherever the home lies. Source: issue 44, 18."""
+    with TemporaryDirectory(dir=base or world.home.path) as name:
+        folder = Path(name)
+        folder.chmod(0o755)  # noqa: ASYNC240 - nobody else runs here
+        (world.home.path / "commands").symlink_to(folder)
+        write(world, "pen", "type: local\nhandler: pen.sh")
+        file = script(world, "pen.sh", WRITES)
+        async with world.running() as bot:
+            bot.app.generations.now.sandbox._level = HERE[level]
+            answer = await bot.ask("/pen")
+
+        assert answer.text == "temporary"
+        assert file.read_text() == WRITES
+        assert names(folder) == {"pen.md", "pen.sh"}
 
 
 async def test_a_script_runs_in_the_sandbox_and_what_it_says_is_the_answer(world: World) -> None:

@@ -250,6 +250,39 @@ class Commanded(Scenario):
         return [*await super().problems(here), *map(str, carried)]
 
 
+class Drafted(Streamed):
+    """The answer grows as a draft, which Telegram takes, and is sent once. Source: issue 44, 20."""
+
+    def prepare(self, here: Place) -> None:
+        config = json.loads(here.home.config.read_text())
+        config["telegram"]["streaming"] = "draft"
+        here.home.config.write_text(json.dumps(config))
+
+    async def person(self, here: Place) -> None:
+        await here.emulator.client.say(ADA, ADA, self.said[0])
+        for share in (4, 2):
+            await self.until_drafted(here, self.answers[0][: len(self.answers[0]) // share])
+            here.model.release.set()
+            here.model.release.clear()
+        here.model.release.set()
+
+    async def until_drafted(self, here: Place, beginning: str) -> None:
+        """Wait until a draft holds this much of the answer, or the first life is over."""
+
+        async def look() -> bool:
+            drafts = await here.emulator.client.calls("sendMessageDraft")
+            over = here.is_dead or len(here.lives) > 1
+            return over or any(beginning in call["params"].get("text", "") for call in drafts)
+
+        await here.until(look)
+
+    async def problems(self, here: Place) -> list[str]:
+        seen = await here.emulator.client.act("view", user=ADA, chat=ADA)
+        left = seen["open"]["draft"]
+        problems = await super().problems(here)
+        return [*problems, f"a draft stays: {left}"] if left else problems
+
+
 class AndStopped(Scenario):
     """The answer has begun to grow when the person has enough of it."""
 
@@ -287,6 +320,27 @@ class AndStopped(Scenario):
         return [*found, f"the chat shows {shown}"] if found else []
 
 
+class DraftStopped(AndStopped):
+    """The answer has begun to grow as a draft when the person has enough of it."""
+
+    def prepare(self, here: Place) -> None:
+        DRAFTED.prepare(here)
+
+    async def person(self, here: Place) -> None:
+        await here.emulator.client.say(ADA, ADA, self.said[0])
+        await DRAFTED.until_drafted(here, OFTEN[:20])
+        await here.emulator.client.say(ADA, ADA, "/stop")
+
+    async def problems(self, here: Place) -> list[str]:
+        seen = await here.emulator.client.act("view", user=ADA, chat=ADA)
+        left = seen["open"]["draft"]
+        problems = await super().problems(here)
+        return [*problems, f"a draft stays: {left}"] if left else problems
+
+
+DRAFTED = Drafted()
+
+
 class BehindAWebhook(Scenario):
     """The plainest one, but Telegram brings it."""
 
@@ -309,6 +363,15 @@ PLAIN = Scenario()
 """Goes through the very first start too."""
 ROWS = {
     "a plain answer": Row(PLAIN),
+    "an answer that grows as a draft": Row(
+        Drafted(
+            answers=(
+                "Paris is the capital of France, and has been for most of the last thousand "
+                "years; the court left for Versailles in 1682 and came back to the city in 1789.",
+            ),
+        ),
+        at=range(1 + START_UP, 40, 4),
+    ),
     "a streamed answer": Row(
         Streamed(
             answers=(
@@ -377,5 +440,6 @@ ROWS = {
         at=range(1 + START_UP, 44, 3),
     ),
     "a stop by its person": Row(AndStopped(answers=(OFTEN,)), at=range(14, 46)),
+    "a stop of a draft": Row(DraftStopped(answers=(OFTEN,)), at=range(14, 46, 4)),
     "a message behind a webhook": Row(BehindAWebhook(), at=range(2, 32, 3)),
 }

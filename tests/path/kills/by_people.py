@@ -444,6 +444,17 @@ class LetIn(Scenario):
         ]
 
 
+class LetInAgain(LetIn):
+    """Ben writes again and again while Ada lets him in: what he was asked undoes no yes."""
+
+    async def person(self, here: Place) -> None:
+        await here.emulator.client.say(BEN, BEN, "hello?")
+        card = await here.until_said(f"Let Ben in? They wrote to me; their Telegram id is {BEN}")
+        await here.emulator.client.say(BEN, BEN, "/start")
+        await here.tap(card, card.buttons[0].data)
+        await here.emulator.client.say(BEN, BEN, "/start")
+
+
 class Toured(Scenario):
     """A step of a tour does something, and its end puts it back."""
 
@@ -684,6 +695,14 @@ ROWS = {
             answers=(f"Ben ({BEN}) is let in. /people puts them out again.",),
         ),
         at=range(1 + START_UP, 50, 3),
+    ),
+    "somebody who is let in and writes meanwhile": Row(
+        LetInAgain(
+            packs=(),
+            parts=("ben",),
+            answers=(f"Ben ({BEN}) is let in. /people puts them out again.",),
+        ),
+        at=range(1 + START_UP, 60, 6),
     ),
     "a tour": Row(
         Toured(said=("/tour notes",), answers=(text("tours.over"),)),
