@@ -29,7 +29,7 @@ _HEX = re.compile(r"(?:[0-9a-fA-F]{2}){8,}")
 
 
 @dataclass(frozen=True, slots=True)
-class Heuristic:
+class _Heuristic:
     """One pattern, and whether a call that holds it is blocked or only asked about."""
 
     name: str
@@ -43,10 +43,10 @@ class Heuristic:
         return any(hint in small for hint in self.hints) and bool(self.pattern.search(text))
 
 
-def _read() -> Iterator[Heuristic]:
+def _read() -> Iterator[_Heuristic]:
     for one in bundled("aouo.guard", "policies/heuristics.yml"):
         pattern = re.compile(one["pattern"], re.IGNORECASE)
-        yield Heuristic(one["name"], tuple(one["hints"]), pattern, one.get("blocks", False))
+        yield _Heuristic(one["name"], tuple(one["hints"]), pattern, one.get("blocks", False))
 
 
 HEURISTICS = tuple(_read())
