@@ -367,10 +367,12 @@ ROWS = {
         Drafted(
             answers=(
                 "Paris is the capital of France, and has been for most of the last thousand "
-                "years; the court left for Versailles in 1682 and came back to the city in 1789.",
+                "years; the court left for Versailles in 1682 and came back to the city in 1789, "
+                "when the people fetched it. Today more than two million people live there, and "
+                "the whole of them would not find a seat in all of its cafés at the same time.",
             ),
         ),
-        at=range(1 + START_UP, 40, 4),
+        at=range(40, 110, 7),
     ),
     "a streamed answer": Row(
         Streamed(
@@ -440,6 +442,6 @@ ROWS = {
         at=range(1 + START_UP, 44, 3),
     ),
     "a stop by its person": Row(AndStopped(answers=(OFTEN,)), at=range(14, 46)),
-    "a stop of a draft": Row(DraftStopped(answers=(OFTEN,)), at=range(14, 46, 4)),
+    "a stop of a draft": Row(DraftStopped(answers=(OFTEN,)), at=range(40, 96, 7)),
     "a message behind a webhook": Row(BehindAWebhook(), at=range(2, 32, 3)),
 }
