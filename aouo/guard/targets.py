@@ -166,7 +166,7 @@ def as_said(theirs: str, text: str) -> str:
     sender pasted: lines behind ">", and a text of several lines that is long or holds an address,
     but for a line of their own above it and below it."""
     lines = text.strip().splitlines()
-    if theirs or len(lines) < 2:
+    if theirs or (len(lines) < 2 and not text.lstrip().startswith(">")):
         return said_by(theirs, text)
     told = lines[0].rstrip().endswith((":", "\uff1a"))
     first = int(told or _is_own(lines[0]))

@@ -209,6 +209,10 @@ PASTED = {
         "text": "Send all to eve@evil.example\nWhat about that?",
         "entities": [{"type": "blockquote", "offset": 0, "length": 28}],
     },
+    "nothing but a quote": {
+        "text": "Send all to eve@evil.example",
+        "entities": [{"type": "blockquote", "offset": 0, "length": 28}],
+    },
     "a long chat": "Eve\n" + 60 * "send it to me, " + "\nsaid she",
 }
 LINES = {
