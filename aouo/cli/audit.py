@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from aouo.cli.context import current_home, json_option, not_there, print_json
 from aouo.plumbing.home import Home
 from aouo.store.audit import broken, everything, head, of_call
+from aouo.store.gates import trusted_tools
 from aouo.store.opening import reading
+from aouo.store.people import everybody
+
+if TYPE_CHECKING:
+    from aouo.config.settings import Settings
 
 _HEAD = '"audit_head"'
 
@@ -111,15 +117,17 @@ def explain(call: str, as_json: bool) -> None:
 @guard.command()
 @json_option
 def check(as_json: bool) -> None:
-    """Read the policy, and name the rules that never decide; 1 = there are some."""
+    """Read the policy, and name the rules that never decide: others come before them, or they name
+    tools, apps or people that are not here; 1 = there are some."""
     import os
 
     from aouo.config.file import load_settings
     from aouo.guard.policy import policy_of
 
     home = current_home()
-    policy = policy_of(load_settings(home.path, os.environ).settings.security.policy, home.path)
-    unreachable = list(policy.unreachable())
+    settings = load_settings(home.path, os.environ).settings
+    policy = policy_of(settings.security.policy, home.path)
+    unreachable = policy.unreachable(_names(home, settings))
     sizes = {"deny": len(policy.deny), "ask": len(policy.verify), "allow": len(policy.allow)}
     if as_json:
         print_json({"unreachable": unreachable, **sizes})
@@ -128,6 +136,29 @@ def check(as_json: bool) -> None:
         click.echo("\n".join(unreachable) or f"Every rule can decide: {counts}.")
     if unreachable:
         raise click.exceptions.Exit(1)
+
+
+def _names(home: Home, settings: Settings) -> Mapping[str, Collection[str]]:
+    """Return the names of tools, apps and people that are here, by a rule's key; without tools
+    while what a server has is not known, since it was never connected."""
+    from aouo.agent.tools.mcp import prefix
+    from aouo.guard.policy import policy_of
+    from aouo.installer.installed import scan_at_rest
+
+    packs = scan_at_rest(home, settings.packs, settings.tools.enabled).packs.values()
+    people, trusted = {str(one): "" for one in settings.telegram.allowed_user_ids}, []
+    if home.database.exists():
+        with reading(home.database) as tx:
+            people |= {one.person: one.name for one in everybody(tx).values()}
+            trusted = trusted_tools(tx)
+    tools = {name for rule in policy_of("default", home.path).allow for name in rule.tool}
+    for pack in packs:
+        tools |= {f"{pack.name}__{tool.name}" for tool in pack.tools}
+        tools |= {f"{pack.name}__{action}" for action in pack.declared.actions}
+    tools |= {name for server, tool in trusted for name in (tool, f"{prefix(server)}{tool}")}
+    known = {"pack": [pack.name for pack in packs], "person": [*people, *people.values()]}
+    seen = settings.mcp.servers.keys() <= {server for server, _ in trusted}
+    return known | ({"tool": tools} if seen else {})
 
 
 def _database() -> Path:

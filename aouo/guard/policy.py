@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
@@ -129,8 +129,9 @@ class Policy:
         named = (rule for rule in self.allow if tool in rule.tool)
         return tuple(dict.fromkeys(host for rule in named for host in rule.host))
 
-    def unreachable(self) -> list[str]:
-        """Say which rules never decide, and the one before each that does."""
+    def unreachable(self, known: Mapping[str, Collection[str]] | None = None) -> list[str]:
+        """Say which rules never decide: one before each does, or none of the `known` names, by a
+        rule's key, is what it names."""
         seen: list[tuple[str, Rule]] = []
         found: list[str] = []
         for decision, rules in self._lists():
@@ -140,6 +141,9 @@ class Policy:
                 if earlier:
                     found.append(f"{where} never decides: {earlier} comes before it")
                 seen.append((where, rule))
+                for key, names in (known or {}).items():
+                    nowhere = (text for text in getattr(rule, key) if not _any((text,), names))
+                    found += (f"{where} names {key} {text}, which is not here" for text in nowhere)
         return found
 
     def _lists(self) -> Iterator[tuple[Decision, tuple[Rule, ...]]]:

@@ -81,8 +81,26 @@ class Target:
         return bool(_WHO_KEYS.search(self.field) or _ROOM_KEYS.search(self.field))
 
     def is_named(self, words: str) -> bool:
-        """Whether `words`, which are normal, name it: see `_is_named`."""
-        return _is_named(self, words)
+        """Whether `words`, which are normal, name it. Mere letters may be a word of the sentence:
+        "in general" and "my mail" name no channel and nobody."""
+        plain = _plain(self.shown)
+        if not _WORDS.fullmatch(plain):
+            return stands_in(self.shown, words)
+        before, rooms, articles, others = (
+            "|".join(map(re.escape, languages.words("spelling", key))) or "(?!)"
+            for key in ("leads", "rooms", "articles", "idioms")
+        )
+        name = rf"(?<![\w@.+/\\-]){re.escape(plain)}(?![\w@]|[./\\-]\w)"
+        marked = rf"(?:[#@'\"“„«‘`]|\b(?:{before})\s+(?:(?:{articles})\s+)?|\b(?:{rooms})\s+){name}"
+        if re.search(rf"{marked}|{name}['\"”“»’`]?[\s-]+(?:{rooms})\b", words):
+            return True
+        if _ROOM_KEYS.search(self.field):
+            return False
+        if self.is_who:
+            articles = f"{articles}|{others}"
+        elif not self.shown.islower():
+            return stands_in(self.shown, words)
+        return bool(re.search(rf"(?:^|(?<!\w)(?!(?:{articles})\s)\w+\s+|[^\w\s]\s*){name}", words))
 
 
 @dataclass(slots=True)
@@ -229,29 +247,6 @@ def stands_in(place: str, words: str) -> bool:
             return True
         at = words.find(wanted, at + 1)
     return _as_account(wanted, words)
-
-
-def _is_named(target: Target, words: str) -> bool:
-    """Whether `words`, which are normal, name a target. Mere letters may be a word of the sentence:
-    "in general" and "my mail" name no channel and nobody."""
-    plain = _plain(target.shown)
-    if not _WORDS.fullmatch(plain):
-        return stands_in(target.shown, words)
-    before, rooms, articles, others = (
-        "|".join(map(re.escape, languages.words("spelling", key))) or "(?!)"
-        for key in ("leads", "rooms", "articles", "idioms")
-    )
-    name = rf"(?<![\w@.+/\\-]){re.escape(plain)}(?![\w@]|[./\\-]\w)"
-    marked = rf"(?:[#@'\"“„«‘`]|\b(?:{before})\s+(?:(?:{articles})\s+)?|\b(?:{rooms})\s+){name}"
-    if re.search(rf"{marked}|{name}['\"”“»’`]?[\s-]+(?:{rooms})\b", words):
-        return True
-    if _ROOM_KEYS.search(target.field):
-        return False
-    if target.is_who:
-        articles = f"{articles}|{others}"
-    elif not target.shown.islower():
-        return stands_in(target.shown, words)
-    return bool(re.search(rf"(?:^|(?<!\w)(?!(?:{articles})\s)\w+\s+|[^\w\s]\s*){name}", words))
 
 
 def _goes_on_before(before: str) -> bool:

@@ -327,6 +327,11 @@ def untrusted_tools(tx: Tx, server: str, settings: str, said: Mapping[str, str])
     return frozenset()
 
 
+def trusted_tools(tx: Tx) -> list[tuple[str, str]]:
+    """Return (server, tool) of all that servers said when they were first seen."""
+    return [(row["server"], row["tool"]) for row in tx.all("SELECT server, tool FROM server_tools")]
+
+
 def take(tx: Tx, call_id: str, job_id: int) -> bool:
     """Let one job make a call that was refused; False = another one has."""
     by = f"job {job_id}"

@@ -495,3 +495,29 @@ def test_a_policy_is_read_and_what_never_decides_is_named(
     assert found["status"] == status
     assert told in found["detail"]
     assert (done.exit_code == 0) is (status == "ok")
+
+
+def test_a_rule_is_named_whose_tool_app_or_person_is_not_here(
+    runner: CliRunner, home: Home
+) -> None:
+    """Issue 44: `tool: send_money` denied nothing while the server called it otherwise."""
+    runner.invoke(aouo, ["init"])
+    (home.path / "mine.yml").write_text(
+        "deny: [{tool: send_money}, {tool: 'fetc*'}, {pack: nots}, {person: [7, bob]}]"
+    )
+    runner.invoke(aouo, ["config", "set", "security.policy", "mine.yml"])
+    runner.invoke(aouo, ["config", "set", "telegram.allowed_user_ids", "[7]"])
+    checked = runner.invoke(aouo, ["guard", "check"])
+    runner.invoke(aouo, ["config", "set", "mcp.servers.bank.command", "bank"])
+    unconnected = runner.invoke(aouo, ["guard", "check"])
+
+    assert (checked.exit_code, checked.stdout.splitlines()) == (
+        1,
+        [
+            "deny 1 (no name) names tool send_money, which is not here",
+            "deny 3 (no name) names pack nots, which is not here",
+            "deny 4 (no name) names person bob, which is not here",
+        ],
+    )
+    assert "send_money" not in unconnected.stdout
+    assert "pack nots" in unconnected.stdout

@@ -20,7 +20,7 @@ _ALTERNATIVES_MAX = 24
 _ANCHORS = frozenset("TRSUNack")
 _TIMELIKE = frozenset("TNRZUa")
 _Loose: TypeAlias = Literal["", "weak", "bare"]
-Category: TypeAlias = Literal["T", "S"]
+_Category: TypeAlias = Literal["T", "S"]
 _Cell: TypeAlias = dict[str, list[tuple[Any, int]]]
 _Readings: TypeAlias = tuple[tuple[Any, int], ...]
 _Run: TypeAlias = tuple[int, Sequence[Sequence[tuple[int, Item]]]]
@@ -51,7 +51,7 @@ def find(
     language: str,
     *,
     loose: _Loose = "",
-    category: Category = "T",
+    category: _Category = "T",
     steps: Steps | None = None,
 ) -> tuple[Span, ...]:
     """Return the times in a text, in order, the longest of those that overlap.
@@ -113,7 +113,7 @@ def _runs(tokens: Sequence[Token], table: Table) -> tuple[list[_Run], frozenset[
 
 
 def _longest(
-    cells: Mapping[tuple[int, int], _Cell], category: Category, loose: _Loose
+    cells: Mapping[tuple[int, int], _Cell], category: _Category, loose: _Loose
 ) -> list[tuple[int, int, _Readings]]:
     """Return the times of a run, the longest where they overlap, in order."""
     options: list[tuple[int, int, int, _Readings]] = []
