@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import re
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import AsyncGenerator, Sequence
@@ -224,8 +225,13 @@ async def play(script: Sequence[Act], *, seed: int, trouble: bool, burst_ms: int
         missing = len(expected) - len(answered)
         assert missing == 0 or (trouble and any(MAY_NOT in text for text in heard))
     for request in on.model.requests:
-        words = [m.text.partition("/")[0] for m in request.messages if isinstance(m, UserSaid)]
+        heard = [_MARK.sub("", m.text) for m in request.messages if isinstance(m, UserSaid)]
+        words = [text.partition("/")[0] for text in heard]
         assert len(set(words)) == 1, "history of another conversation"
+
+
+_MARK = re.compile(r"<untrusted [^>]*>\s*")
+"""What stands before another person's words."""
 
 
 def _answers_in(text: str) -> list[str]:
