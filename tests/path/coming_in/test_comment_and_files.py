@@ -17,7 +17,7 @@ PLACE = {"location": {"latitude": 48.1, "longitude": 11.5}}
 
 @pytest.fixture(autouse=True)
 def window(world: World, request: pytest.FixtureRequest) -> None:
-    world.config["telegram"] = {"message_batch_ms": 1000}
+    world.config["telegram"] = {"message_batch_ms": 2_000}
     if "ears" not in request.fixturenames:
         world.install("notes")
     world.model.say("ok")
