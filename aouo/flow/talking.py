@@ -29,11 +29,11 @@ def heard(said: str, here: Here) -> tuple[str, str]:
     if not re.search(r"\w", words):
         marks = set(words) - {" "}
         return ("question" if marks and marks <= set("?!.¿¡") else "signs"), spoken
+    if len(words) > _TALK_CHARS:
+        return "", ""
     plain = re.sub(r"[^\w\s'’,?]+", " ", words)
     own_first = sorted(languages.names(), key=lambda language: language != spoken)
     short = [_DRAWN.sub(kept, plain) for kept in (r"\1\2", r"\1\1\2\2")]  # "huhuuu", "cooool"
-    if len(short[0]) > _TALK_CHARS:
-        return "", ""
     for said_so in dict.fromkeys((plain, _fillers().sub("", plain), *short)):
         for language in own_first:
             if found := _patterns().match(said_so, here, (_PACK + language,)):
@@ -43,8 +43,7 @@ def heard(said: str, here: Here) -> tuple[str, str]:
 
 def _joined(words: str, here: Here) -> tuple[str, str]:
     """Return the last that tells most of what marks part, where all of it is small talk."""
-    few = words if len(words) <= _TALK_CHARS else ""
-    first, *others = _parting().split(few, maxsplit=_PARTS_MAX)
+    first, *others = _parting().split(words, maxsplit=_PARTS_MAX)
     parts = [heard(part, here) for part in (first, *others)] if others else []
     if any(kind not in (*_FRIENDLY, *_STOPPING) for kind, _ in parts):
         return "", ""

@@ -265,13 +265,11 @@ def _unsaid(action: PreparedCall, own: str) -> list[Target]:
         return [Target(" · ".join(shown), " · ".join(parts))]
     if places or values.places or action.sink not in ("tell", "own"):
         return places
-    if action.sink == "own" and values.numbers:
+    if values.numbers and (action.sink == "own" or not (values.texts or values.days)):
         return []
     named = [targets.stands_in(text, own) for text in values.texts]
     enough = any if values.days or action.sink == "own" else all
     if (named and enough(named)) or any(targets.has_day(day, own) for day in values.days):
-        return []
-    if values.numbers and not named and not values.days:
         return []
     words = [*values.days, *values.texts]
     return [Target(one, f"words: {targets.normal(one)}") for one in words] or [_NOTHING]

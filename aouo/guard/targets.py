@@ -13,6 +13,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import groupby
 from typing import Any, cast
 
@@ -25,7 +26,7 @@ ALL = 100_000
 """Values of one call that a question shows."""
 _PLACE_CHARS = 80
 _PASTED = "pasted text"
-_PASTED_LINES, _PASTED_CHARS, _OWN_LINE_CHARS = 3, 500, 200
+_PASTED_LINES, _PASTED_CHARS, _OWN_LINE_CHARS, _BESIDE = 3, 500, 200, 80
 _TEXT_KEYS = re.compile(
     r"(?:^|_)(?:subject|title|body|content|contents|text|message|description|details|summary|"
     r"note|notes|comment|caption|reason|location|venue|prompt|html|markdown|say|sql|data)$"
@@ -86,21 +87,17 @@ class Target:
         plain = _plain(self.shown)
         if not _WORDS.fullmatch(plain):
             return stands_in(self.shown, words)
-        before, rooms, articles, others = (
-            "|".join(map(re.escape, languages.words("spelling", key))) or "(?!)"
-            for key in ("leads", "rooms", "articles", "idioms")
-        )
+        marks, room, verb, verb_of_who = _beside()
         name = rf"(?<![\w@.+/\\-]){re.escape(plain)}(?![\w@]|[./\\-]\w)"
-        marked = rf"(?:[#@'\"“„«‘`]|\b(?:{before})\s+(?:(?:{articles})\s+)?|\b(?:{rooms})\s+){name}"
-        if re.search(rf"{marked}|{name}['\"”“»’`]?[\s-]+(?:{rooms})\b", words):
+        places = [
+            (words[max(0, m.start() - _BESIDE) : m.start()], m) for m in re.finditer(name, words)
+        ]
+        if any(marks.search(head) or room.match(words, m.end()) for head, m in places):
             return True
-        if _ROOM_KEYS.search(self.field):
-            return False
-        if self.is_who:
-            articles = f"{articles}|{others}"
-        elif not self.shown.islower():
+        if not (self.is_who or self.shown.islower()):
             return stands_in(self.shown, words)
-        return bool(re.search(rf"(?:^|(?<!\w)(?!(?:{articles})\s)\w+\s+|[^\w\s]\s*){name}", words))
+        verb = verb_of_who if self.is_who else verb
+        return not _ROOM_KEYS.search(self.field) and any(verb.search(head) for head, _ in places)
 
 
 @dataclass(slots=True)
@@ -247,6 +244,21 @@ def stands_in(place: str, words: str) -> bool:
             return True
         at = words.find(wanted, at + 1)
     return _as_account(wanted, words)
+
+
+@languages.derived
+@cache
+def _beside() -> tuple[re.Pattern[str], ...]:
+    """Return what shows that a name is one: what marks it before it, the word for a room after it,
+    and any word before it but an article; of somebody also none by which it is an idiom."""
+    leads, rooms, articles, idioms = (
+        "|".join(map(re.escape, languages.words("spelling", key))) or "(?!)"
+        for key in ("leads", "rooms", "articles", "idioms")
+    )
+    marks = rf"(?:[#@'\"“„«‘`]|\b(?:{leads})\s+(?:(?:{articles})\s+)?|\b(?:{rooms})\s+)$"
+    after, verb = rf"['\"”“»’`]?[\s-]+(?:{rooms})\b", r"(?:^|(?<!\w)(?!(?:{})\s)\w+\s+|[^\w\s]\s*)$"
+    verbs = map(verb.format, (articles, f"{articles}|{idioms}"))
+    return tuple(map(re.compile, (marks, after, *verbs)))
 
 
 def _goes_on_before(before: str) -> bool:

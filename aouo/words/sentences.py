@@ -138,9 +138,8 @@ def _mixed(subject: str) -> list[str]:
 
 def _source_name(label: str) -> str:
     """Return whose words a label means, as a person reads it."""
-    kind, _, server = label.partition(":")
-    known = kind == "mcp" and server
-    return text("questions.through", server=one_line(server)) if known else one_line(label)
+    name = one_line(server := label.removeprefix("mcp:"))
+    return text("questions.through", server=name) if server != label else name
 
 
 def _call(asked: Asked, units: int) -> str:

@@ -104,8 +104,7 @@ class PackSettings:
         rows = [
             [
                 ButtonSpec(
-                    f"{name}: {choice}",
-                    encode("command", f"settings {pack.name} {name} {choice}"),
+                    f"{name}: {choice}", encode("command", f"settings {pack.name} {name} {choice}")
                 )
                 for choice in one.choices
             ]

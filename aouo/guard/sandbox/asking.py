@@ -77,8 +77,7 @@ async def _answered(asked: bytes, answer: Answer) -> bytes:
         return _dumped({"error": str(error)})
     except Exception as error:
         log.exception("tool_question_failed", what=what[:40], error=repr(error))
-        why = f"{what[:40]} takes no such value ({type(error).__name__})."
-        return _dumped({"error": why})
+        return _dumped({"error": f"{what[:40]} takes no such value ({type(error).__name__})."})
 
 
 def _check(name: str, value: Any, room: int = _DEPTH_MAX) -> None:

@@ -253,14 +253,13 @@ def better(level: Level) -> str:
 
 
 def _held(level: Landlock) -> str:
+    stay = "; times and modes of files stay as they are, though no tool is told so"
     if level.namespaces:
-        held = "files, network, processes and system calls are confined; names stay visible"
-    else:
-        held = (
-            "files and system calls are confined, there is no network for any tool; names of files "
-            "and other processes stay visible"
-        )
-    return f"{held}; times and modes of files stay as they are, though no tool is told so"
+        return f"files, network, processes and system calls are confined; names stay visible{stay}"
+    return (
+        "files and system calls are confined, there is no network for any tool; names of files "
+        f"and other processes stay visible{stay}"
+    )
 
 
 def _as_root(level: Bubblewrap | Landlock) -> str:

@@ -13,9 +13,8 @@ from aouo.packs.actions import patterns, several
 from aouo.packs.actions.tokens import ASKING, common, folded_words
 
 MARK, _REASONED_MAX = re.compile(r"\s*[,;.!–]\s+|\s+-\s+"), 200
-_MARKS_MAX, _WISH_BLANKS = 3, 9
-_BLANK, _POLITE_MAX = "".join(map(chr, (*range(9, 14), 32, 160, 8239, 12288))), 80
-_BETWEEN, _LAST = _BLANK + ",", _BLANK + ".!?。！？"
+_MARKS_MAX, _WISH_BLANKS, _POLITE_MAX = 3, 9, 80
+_BETWEEN, _LAST = "\t\n\v\f\r \xa0\u202f\u3000,", "\t\n\v\f\r \xa0\u202f\u3000.!?。！？"
 _END = rf"(?:\b|(?<=[{UNSPACED}]))"
 
 
