@@ -16,7 +16,6 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, TypeAlias
 
-from aouo.backup.writing import sweep
 from aouo.config.file import Loaded, load_settings
 from aouo.plumbing.clock import SystemClock
 from aouo.plumbing.home import Home, file_system, is_network
@@ -53,7 +52,10 @@ def start(home: Home, environ: Mapping[str, str], page: _LoadPage | None = None)
     """
     home.create()
     with home.lock():
-        sweep(home)
+        if any(home.data.glob(".backup-*")):
+            from aouo.backup.writing import sweep
+
+            sweep(home)
         loaded = load_settings(home.path, environ)
         settings = loaded.settings
         if refusals := settings.refusals():

@@ -22,7 +22,7 @@ from aouo.config.settings import Settings
 from aouo.facts.errors import SetupError
 from aouo.plumbing import exchange
 from aouo.plumbing.home import Home
-from aouo.plumbing.trees import discard
+from aouo.plumbing.trees import discard, walk
 from aouo.store.opening import is_as_made, schema_number
 
 
@@ -149,13 +149,10 @@ def _found(fresh: Home, about: About, environ: Mapping[str, str]) -> Found:
 def _texts(fresh: Home) -> list[str]:
     """Each file that a model is told, or that a command starts, with its content."""
     folders = [fresh.path / name for name in ("commands", "skills")]
-    files = [fresh.soul, fresh.rules, fresh.heartbeat]
-    files += [file for folder in folders for file in sorted(folder.rglob("*"))]
-    return [
-        f"{file.relative_to(fresh.path)}: {file.read_bytes().decode(errors='backslashreplace')}"
-        for file in files
-        if file.is_file()
-    ]
+    files = [file for file in (fresh.soul, fresh.rules, fresh.heartbeat) if file.is_file()]
+    files += sorted(top / one.path for top in folders for one in walk(top) if one.is_file)
+    words = ((file, file.read_bytes().decode(errors="backslashreplace")) for file in files)
+    return [f"{file.relative_to(fresh.path)}: {text}" for file, text in words]
 
 
 _LISTS: Final[Mapping[str, LiteralString]] = {

@@ -13,9 +13,7 @@ import click
 from aouo.cli.context import current_home, json_option, not_there, print_json
 from aouo.plumbing.home import Home
 from aouo.store.audit import broken, everything, head, of_call
-from aouo.store.gates import trusted_tools
 from aouo.store.opening import reading
-from aouo.store.people import everybody
 
 if TYPE_CHECKING:
     from aouo.config.settings import Settings
@@ -144,19 +142,20 @@ def _names(home: Home, settings: Settings) -> Mapping[str, Collection[str]]:
     from aouo.agent.tools.mcp import prefix
     from aouo.guard.policy import policy_of
     from aouo.installer.installed import scan_at_rest
+    from aouo.store import gates, people
 
     packs = scan_at_rest(home, settings.packs, settings.tools.enabled).packs.values()
-    people, trusted = {str(one): "" for one in settings.telegram.allowed_user_ids}, []
+    persons, trusted = {str(one): "" for one in settings.telegram.allowed_user_ids}, []
     if home.database.exists():
         with reading(home.database) as tx:
-            people |= {one.person: one.name for one in everybody(tx).values()}
-            trusted = trusted_tools(tx)
+            persons |= {one.person: one.name for one in people.everybody(tx).values()}
+            trusted = gates.trusted_tools(tx)
     tools = {name for rule in policy_of("default", home.path).allow for name in rule.tool}
     for pack in packs:
-        tools |= {f"{pack.name}__{tool.name}" for tool in pack.tools}
-        tools |= {f"{pack.name}__{action}" for action in pack.declared.actions}
+        own = (*(tool.name for tool in pack.tools), *pack.declared.actions)
+        tools |= {f"{pack.name}__{name}" for name in own}
     tools |= {name for server, tool in trusted for name in (tool, f"{prefix(server)}{tool}")}
-    known = {"pack": [pack.name for pack in packs], "person": [*people, *people.values()]}
+    known = {"pack": [pack.name for pack in packs], "person": [*persons, *persons.values()]}
     seen = settings.mcp.servers.keys() <= {server for server, _ in trusted}
     return known | ({"tool": tools} if seen else {})
 

@@ -316,7 +316,8 @@ def _reason(error: Exception) -> str:
         return "its certificate is not valid"
     if isinstance(error, zlib.error):
         return "what it sent is damaged"
-    return type(error).__name__ if not str(error) else str(error)[:200]
+    named = isinstance(error, aiohttp.ClientConnectorError)  # its words hold addresses
+    return type(error).__name__ if named or not str(error) else str(error)[:200]
 
 
 _PROBE_BYTES = 1_000_000

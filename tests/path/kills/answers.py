@@ -372,7 +372,7 @@ ROWS = {
                 "the whole of them would not find a seat in all of its cafés at the same time.",
             ),
         ),
-        at=range(40, 110, 7),
+        at=range(40, 92, 7),
     ),
     "a streamed answer": Row(
         Streamed(
