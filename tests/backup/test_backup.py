@@ -280,11 +280,13 @@ def test_a_backup_writes_into_no_file_or_link_that_waits_for_it_and_a_killed_one
         check=False,
     )
     left = sorted(one.name for one in folder.iterdir())
+    seen_at_start = [*home.data.glob(".backup-*")]  # as `app.serve` looks, before it imports this
     writing.sweep(home)
 
     assert done.returncode == -9, done.stderr
     assert planted.is_symlink()
     assert KEY in home.config.read_text()
+    assert seen_at_start
     assert len(left) == 3
     assert left[1].startswith(".second.")
     assert sorted(one.name for one in folder.iterdir()) == [".backup.part", "backup"]

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+import structlog
 from pydantic import BaseModel, ConfigDict, model_validator
 from structlog.testing import capture_logs
 
@@ -293,6 +294,7 @@ async def test_every_exit_writes_one_terminal_row_and_tells_it_once(
     last: str,
 ) -> None:
     door.judges = judges
+    structlog.reset_defaults()  # whatever another test made of it
     with capture_logs() as logs:
         outcome = await door.call(runner, arguments)
 
